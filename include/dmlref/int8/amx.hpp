@@ -25,14 +25,14 @@ struct NoPoints {
   void operator()() const noexcept {}
 };
 
-/// sums = start + the products of 16 or 32 rows and 32 columns.
-template <int Rows, Product P>
+/// sums = start + the products of 16 or 32 rows and 32 columns. Two interleave points for each 64 values of K.
+template <int Rows, Product P, class Point>
 DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const TileArgs& t, const std::uint8_t* activations,
-                                                          std::int32_t* sums, std::int64_t pitch) noexcept {
+                                                          std::int32_t* sums, std::int64_t pitch,
+                                                          Point& point) noexcept {
   constexpr int tiles = Rows / tile_side;
   const TileOperands& o = t.operands;
   const std::int32_t* const start = t.offsets.channel;
-  const NoPoints none;
   __asm__ volatile("" ::: "memory");  // g++'s tile loads do not say that they read memory
   _tile_loadd(0, start, 0);
   _tile_loadd(1, start + tile_side, 0);
@@ -42,7 +42,7 @@ DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const TileArgs& t, con
   for (std::int64_t k = 0; k < o.steps; k += tile_side, w += tile_side * o.weight_step) {
     const std::uint8_t* const a = activations + o.offsets[k];
     multiply_k_block<P, tiles, 2, true>(
-        {{a, a + (Rows - tile_side) * o.pixel_step}, {w, w + o.weight_block}, o.pixel_step, o.weight_step}, none);
+        {{a, a + (Rows - tile_side) * o.pixel_step}, {w, w + o.weight_block}, o.pixel_step, o.weight_step}, point);
   }
   if (o.steps <= 2 * tile_side) {  // too few products to hide that stores wait, one by one, for lines of the output
     for (int row = 0; row < Rows; ++row) {
@@ -57,47 +57,71 @@ DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const TileArgs& t, con
   __asm__ volatile("" ::: "memory");  // nor their stores that they write it
 }
 
-/// A tile's sums, rows of 32, to bytes.
+/// A tile's sums, rows of 32, to bytes: two rows at each interleave point of the next tile's products.
 template <int Rows>
-DMLREF_TARGET_AMX_INT8 inline void round_rows(const std::int32_t* sums, const TileBytes& to,
-                                              std::uint8_t* out) noexcept {
-  using requantize::avx512::TileEpilogue;
-  const TileEpilogue epilogue(to.requantizer);
-  const auto channels = epilogue.channels<2, false>(to.first_channel);
-  for (int row = 0; row < Rows; row += 2, sums += 64) {
+class RoundingPoint {
+ public:
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE explicit RoundingPoint(const TileBytes& to) noexcept
+      : to_(to), epilogue_(to.requantizer), channels_(epilogue_.channels<2, false>(to.first_channel)) {}
+
+  DMLREF_ALWAYS_INLINE void take(const std::int32_t* sums, std::uint8_t* out) noexcept {
+    sums_ = sums;
+    out_ = out;
+    rows_ = Rows;
+  }
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void operator()() noexcept {
+    if (rows_ == 0) return;
     __m512i two_rows[4];
     DMLREF_UNROLL
-    for (int v = 0; v < 4; ++v) two_rows[v] = _mm512_loadu_si512(sums + 16 * v);
-    auto result = epilogue.of_pixels<2, false, SumsBegin::as_integers>(two_rows, channels);
+    for (int v = 0; v < 4; ++v) two_rows[v] = _mm512_loadu_si512(sums_ + 16 * v);
+    auto result = epilogue_.of_pixels<2, false, SumsBegin::as_integers>(two_rows, channels_);
     if (__builtin_expect(result.has_near_tie, 0)) {
       std::uint8_t bytes[64];
-      requantize::avx512::store_in_doubles<requantize::avx512::FixedPointOf::floats>(sums, to.requantizer,
-                                                                                     to.first_channel, 32, 64, bytes);
+      requantize::avx512::store_in_doubles<requantize::avx512::FixedPointOf::floats>(sums_, to_.requantizer,
+                                                                                     to_.first_channel, 32, 64, bytes);
       result.bytes = _mm512_loadu_si512(bytes);
     }
-    TileEpilogue::store_half<0>(out + row * to.pitch, result.bytes);
-    TileEpilogue::store_half<1>(out + (row + 1) * to.pitch, result.bytes);
+    TileEpilogue::store_half<0>(out_, result.bytes);
+    TileEpilogue::store_half<1>(out_ + to_.pitch, result.bytes);
+    sums_ += 64;
+    out_ += 2 * to_.pitch;
+    rows_ -= 2;
   }
-}
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void finish() noexcept {
+    while (rows_ != 0) (*this)();
+  }
+
+ private:
+  using TileEpilogue = requantize::avx512::TileEpilogue;
+
+  const TileBytes& to_;
+  TileEpilogue epilogue_;
+  TileEpilogue::Channels<2> channels_;
+  const std::int32_t* sums_ = nullptr;
+  std::uint8_t* out_ = nullptr;
+  int rows_ = 0;  // left
+};
 
 /// Tiles of kernels.hpp, with no zero-point term. K-groups lie side by side in each K-block. The sums of a tile are
-/// rounded when the next one's products are on their way.
+/// rounded between the next one's products.
 template <int Rows, Product P>
 DMLREF_TARGET_AMX_INT8 inline void run_tiles(const TileArgs& t) noexcept {
   const std::int64_t step = Rows * t.operands.pixel_step;
   if (t.output == TileOutput::sums) {
+    const NoPoints none;
     for (std::int64_t i = 0; i < t.count; ++i) {
-      multiply<Rows, P>(t, t.operands.activations + i * step, t.sums.at + i * Rows * t.sums.pitch, t.sums.pitch);
+      multiply<Rows, P>(t, t.operands.activations + i * step, t.sums.at + i * Rows * t.sums.pitch, t.sums.pitch, none);
     }
     return;
   }
   alignas(64) std::int32_t sums[2][Rows * 2 * tile_side];
-  const std::int64_t out_step = Rows * t.bytes.pitch;
+  RoundingPoint<Rows> round(t.bytes);
   for (std::int64_t i = 0; i < t.count; ++i) {
-    multiply<Rows, P>(t, t.operands.activations + i * step, sums[i % 2], 2 * tile_side);
-    if (i > 0) round_rows<Rows>(sums[(i - 1) % 2], t.bytes, t.bytes.at + (i - 1) * out_step);
+    multiply<Rows, P>(t, t.operands.activations + i * step, sums[i % 2], 2 * tile_side, round);
+    round.finish();
+    round.take(sums[i % 2], t.bytes.at + i * Rows * t.bytes.pitch);
   }
-  round_rows<Rows>(sums[(t.count - 1) % 2], t.bytes, t.bytes.at + (t.count - 1) * out_step);
+  round.finish();
 }
 
 /// Of signed bytes.

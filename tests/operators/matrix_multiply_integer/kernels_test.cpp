@@ -76,6 +76,42 @@ TEST(MatrixProductKernels, RoundedInTiles) {
   }
 }
 
+// The greatest sums that zero points allow, with scales around those beyond which tiles cannot round.
+TEST(MatrixProductKernels, GreatestSums) {
+  Random random(dmlref_test::test_seed());
+  for (int i = 0; i < dmlref_test::rounds(60) && !HasFailure(); ++i) {
+    ProductShape shape;
+    shape.m = pick(random, 1, 70);
+    shape.n = pick(random, 8, 100);
+    shape.k = pick(random, 1, chance(random, 20) ? 600 : 150);
+    SCOPED_TRACE(describe(shape));
+    OperatorCase<QuantizedLinearMatrixMultiplyDesc> c = ProductMaker(random, shape, ProductLayout::packed).quantized();
+    c.desc.a_scale = c.desc.b_scale = c.desc.output_scale = TensorDesc(DataType::float32, {1});
+    for (auto* zero : {&c.desc.a_zero_point, &c.desc.b_zero_point, &c.desc.output_zero_point}) {
+      if (*zero) *zero = TensorDesc((*zero)->data_type, {1});
+    }
+    // Rows of A and columns of B, each of one end of its type's range or of both.
+    const auto fill = [&](const TensorDesc& tensor, std::vector<std::byte>& bytes, std::size_t lines,
+                          std::size_t line_step, std::size_t step) {
+      const std::byte flip{tensor.data_type == DataType::int8 ? std::uint8_t{0x80} : std::uint8_t{0}};
+      for (std::size_t line = 0; line < lines; ++line) {
+        const bool high = chance(random, 50), both = chance(random, 30);
+        for (std::size_t k = 0; k < shape.k; ++k) {
+          const bool here = both ? chance(random, 50) : high;
+          bytes[line * line_step + k * step] = (here ? std::byte{0xFF} : std::byte{0}) ^ flip;
+        }
+      }
+    };
+    fill(c.desc.a, c.inputs[0], shape.m, shape.k, 1);
+    fill(c.desc.b, c.inputs[3], shape.n, 1, shape.n);
+    const double reach[] = {128, 255, 200}, limit = 32000;
+    const double greatest = reach[pick(random, 0, 2)] * reach[pick(random, 0, 2)] * shape.k;
+    const float scales[] = {static_cast<float>(limit / greatest * (0.9 + 0.01 * pick(random, 0, 20))), 1, 1};
+    for (std::size_t s = 0; s < 3; ++s) std::memcpy(c.inputs[s == 0 ? 1 : 2 * s + 2].data(), &scales[s], sizeof(float));
+    expect_bits(random, c, "tiled");
+  }
+}
+
 // Several blocks of columns: what a block packs, and where its columns begin.
 TEST(MatrixProductKernels, ManyColumns) {
   Random random(dmlref_test::test_seed());

@@ -192,6 +192,17 @@ TEST_F(AmxConvolution, SmallerBlocksForSeveralTasks) {
   }
 }
 
+// Planes that are quickly staged stay whole if all tasks have output channels of their own.
+TEST_F(AmxConvolution, WholePlanesForSeveralTasks) {
+  Random random(dmlref_test::test_seed());
+  const QlcCase test = make_qlc_case(random, shape_of(40, 240, 28, 1), QlcData::random, QlcLayout::packed);
+  const auto plan = amx_plan(detail::qlc_problem(test.desc));
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(plan->grid_for(2).blocks(plan->g), 1);
+  EXPECT_GT(plan->grid_for(8).blocks(plan->g), 1);
+  for (const std::size_t tasks : {2u, 8u}) expect_equal_to_reference(test, random, tasks, "28 x 28");
+}
+
 // The products of 65536 values are within 32 bits, their sum with all else is not; deeper filters are not for tiles.
 TEST_F(AmxConvolution, DepthBeyondThirtyTwoBits) {
   Random random(dmlref_test::test_seed());

@@ -687,7 +687,7 @@ struct MaskedRows : fast::RowCopy {
 };
 
 void copy_masked_rows(const fast::RowCopy& strategy, const std::byte* in, std::byte* out, const fast::RowPlace* rows,
-                      std::size_t count, fast::RowAccess) noexcept {
+                      std::size_t count, const fast::RowAccess&) noexcept {
   const std::byte mask = static_cast<const MaskedRows&>(strategy).mask;
   for (std::size_t r = 0; r < count; ++r) {
     for (std::size_t b = 0; b < strategy.out_bytes; ++b) out[rows[r].out + Index(b)] = in[rows[r].in + Index(b)] & mask;

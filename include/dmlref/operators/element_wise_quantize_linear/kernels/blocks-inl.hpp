@@ -112,10 +112,9 @@ DMLREF_NOINLINE DMLREF_VECTOR_KERNEL void quantize_vector(const Parameters& p, c
 /// to less than 4. So the upper 16 bits are the result unless the lower ones are below 8: then there may be a tie. NaN
 /// and what lies far beyond the range look like that, too.
 template <class In>
-DMLREF_VECTOR_TARGET Integers in_fixed_point(const Parameters& p, const std::byte* from, std::size_t i,
-                                             std::size_t k) noexcept {
-  return nearest_integers(
-      fma(rounded_from<In>(from + i * sizeof(In)), Floats::load(p.inverses + k), Floats::load(p.offsets + k)));
+DMLREF_VECTOR_TARGET Integers in_fixed_point(const std::byte* from, std::size_t i, Floats inverse,
+                                             Floats offset) noexcept {
+  return nearest_integers(fma(rounded_from<In>(from + i * sizeof(In)), inverse, offset));
 }
 
 template <class In>
@@ -128,17 +127,25 @@ DMLREF_VECTOR_KERNEL void quantize(const Parameters& p, const std::byte* from, s
   }
   const Integers flip = Integers::of_bytes(p.is_signed ? 0x80 : 0);
   const Groups<1> groups(to, count, access.streams);
-  const std::size_t mask = p.mask;
+  const bool shared = p.mask == 0;  // in registers: loads of parameters would take a third of the time
+  const Floats inverse = Floats::load(p.inverses), offset = Floats::load(p.offsets);
   alignas(64) std::byte space[group];
   for (std::size_t next = 0; next < count; next = groups.after(next)) {
-    const std::size_t i = smaller(next, count - group), k = i & mask;
+    const std::size_t i = smaller(next, count - group);
     if (access.prefetches) prefetch_group<In>(from + i * sizeof(In));
-    const Integers a = in_fixed_point<In>(p, from, i, k);
-    const Integers b = in_fixed_point<In>(p, from, i + lanes, k + lanes);
-    const Integers c = in_fixed_point<In>(p, from, i + 2 * lanes, k + 2 * lanes);
-    const Integers d = in_fixed_point<In>(p, from, i + 3 * lanes, k + 3 * lanes);
-    const Integers bytes = xor_(upper_words_as_bytes(a, b, c, d), flip);
-    if (any_lower_word_below_8(min_words(min_words(a, b), min_words(c, d)))) [[unlikely]] {
+    Integers q[4];
+    if (shared) {
+      DMLREF_UNROLL
+      for (std::size_t v = 0; v < 4; ++v) q[v] = in_fixed_point<In>(from, i + v * lanes, inverse, offset);
+    } else {
+      DMLREF_UNROLL
+      for (std::size_t v = 0; v < 4; ++v) {
+        const std::size_t at = i + v * lanes;
+        q[v] = in_fixed_point<In>(from, at, Floats::load(p.inverses + at), Floats::load(p.offsets + at));
+      }
+    }
+    const Integers bytes = xor_(upper_words_as_bytes(q[0], q[1], q[2], q[3]), flip);
+    if (any_lower_word_below_8(min_words(min_words(q[0], q[1]), min_words(q[2], q[3])))) [[unlikely]] {
       for (std::size_t v = 0; v < group; v += lanes) quantize_vector<In>(p, from, i + v, to);
     } else if (groups.on_lines(i)) {
       stream(to + i, bytes);

@@ -55,6 +55,12 @@ struct ByteShift {
                                   : -128) {}
 };
 
+/// How far a byte of that sign may be from a zero point.
+constexpr std::int32_t reach_from(std::int32_t zero_point, bool is_signed) noexcept {
+  const std::int32_t above_lowest = zero_point + (is_signed ? 128 : 0);
+  return above_lowest < 128 ? 255 - above_lowest : above_lowest;
+}
+
 /// The matrices of a tensor: element (row, column) of one lies row * row_step + column * column_step from its first.
 struct Matrices {
   Layout layout;
@@ -362,7 +368,9 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
           memory_(memory),
           a_zero_point_(plan.problem_.inputs[Problem::a_zero_point]) {
       // Also where a zero point is absent: 0, as the kernels read A.
-      minus_a_ = -(zero_point(Problem::a_zero_point, a_zero_point_, 0) + p_.a_shift_.added);
+      const std::int32_t a_zero_point = zero_point(Problem::a_zero_point, a_zero_point_, 0);
+      minus_a_ = -(a_zero_point + p_.a_shift_.added);
+      if (a_zero_point_.step == 0) a_reach_ = reach_from(a_zero_point, p_.problem_.inputs[Problem::a].is_signed);
       if constexpr (quantizes) {
         std::memset(at<double>(p_.at_.offset), 0, static_cast<std::size_t>(8 * p_.block_panels_ * p_.packing_.width));
         to_.fixed_scale = at<float>(p_.at_.fixed_scale);
@@ -423,10 +431,15 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       auto* const minus_b = at<std::int32_t>(p_.at_.minus_b);
       const Index own = b_zero_point.step == 0 ? 1 : columns_;  // the others have the last one's
       has_row_term_ = false;
+      std::int32_t b_reach = 0;
       for (Index c = 0; c < own; ++c) {
-        minus_b[c] = -(zero_point(Problem::b_zero_point, b_zero_point, first_column_ + c) + p_.packing_.shift.added);
+        const std::int32_t zero = zero_point(Problem::b_zero_point, b_zero_point, first_column_ + c);
+        minus_b[c] = -(zero + p_.packing_.shift.added);
         has_row_term_ = has_row_term_ || minus_b[c] != 0;
+        const std::int32_t reach = reach_from(zero, p_.problem_.inputs[Problem::b].is_signed);
+        b_reach = reach > b_reach ? reach : b_reach;
       }
+      bound_ = static_cast<double>(p_.packing_.depth) * a_reach_ * b_reach;
       std::fill(minus_b + own, minus_b + panels_ * width, minus_b[own - 1]);
       const std::int32_t minus_a = a_zero_point_.step != 0 ? 0 : minus_a_;
       for (Index i = 0; i < panels_; ++i) {
@@ -633,13 +646,13 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
         const float scale = to_.scale[c];
         const bool exact = static_cast<double>(scale) * divisor == to_.factor[c];
         at<float>(p_.at_.tie_tolerance)[c] =
-            exact && qlc::products_are_exact(scale, p_.bound()) ? qlc::exact_tie_tolerance : qlc::clamped_tie_tolerance;
+            exact && qlc::products_are_exact(scale, bound_) ? qlc::exact_tie_tolerance : qlc::clamped_tie_tolerance;
       }
     }
     /// Whether tiles can round the sums that they hold: no term is left to add, and all suit fixed point.
     bool tiles_round() const noexcept {
       return p_.packing_.kernels.requantize && rows_share_scales_ && !has_row_term_ && a_zero_point_.step == 0 &&
-             p_.output_.column_step == 1 && p_.bound() * static_cast<double>(largest_scale_) < qlc::fixed_point_limit;
+             p_.output_.column_step == 1 && bound_ * static_cast<double>(largest_scale_) < qlc::fixed_point_limit;
     }
     void round_in_tiles(const qlc::Tiles::Equal& tiles, const qlc::TileOperands& operands, Index row,
                         Index first) noexcept {
@@ -688,6 +701,8 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     std::byte* memory_;
     ChannelTensor a_zero_point_;
     std::int32_t minus_a_ = 0;  // of all rows, if they share it
+    std::int32_t a_reach_ = 255;
+    double bound_ = 0;  // no sum's magnitude exceeds it
     bool has_row_term_ = false, rows_share_scales_ = true, has_row_scales_ = false, tiles_round_ = false;
     float largest_scale_ = 0;  // its magnitude
     Index block_ = -1, scaled_column_ = -1, product_ = 0, first_column_ = 0, panels_ = 0, columns_ = 0;
@@ -719,8 +734,6 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     return {blocks, smaller(most < 1 ? 1 : most, ceil_div(4 * tasks, count))};
   }
   Index units(const Cut& cut) const noexcept { return products_ * cut.blocks * cut.ranges; }
-  /// No sum's magnitude exceeds it.
-  double bound() const noexcept { return 255.0 * 255.0 * static_cast<double>(packing_.depth); }
   bool rows_share(std::initializer_list<QuantizedInput> parameters) const noexcept {
     for (const QuantizedInput which : parameters) {
       if (steps_[which] != 0) return false;

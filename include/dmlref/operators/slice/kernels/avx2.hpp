@@ -134,10 +134,9 @@ struct EverySecond {
   }
 };
 
-/// From row r to one about 1 KiB of output after it.
-inline Index next_row(const RowCopy& strategy, const RowPlace* rows, std::size_t r, std::size_t count) noexcept {
-  const std::size_t next = r + strategy.prefetch.rows;
-  return next < count ? rows[next].in - rows[r].in : 0;
+/// The row that comes `ahead` rows later, or the row itself where there is none.
+inline const RowPlace& later_row(const RowPlace* row, const RowPlace* end, std::size_t ahead) noexcept {
+  return row[static_cast<std::size_t>(end - row) > ahead ? ahead : 0];
 }
 
 /// 64 bytes of output.
@@ -212,34 +211,36 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void rows_of_lines(const RowCopy& stra
   const Index last_in = static_cast<Index>(bytes - 32) * Transform::stride;
   // Of every second unit twice as much is read as written: prefetching the output would be in the way.
   const Index output = Transform::stride == 2 ? 0 : strategy.prefetch.output_bytes.value_or(0);
-  std::size_t r = 0;
-  for (; r + at_once <= count; r += at_once) {
+  const RowPlace* const end = rows + count;
+  // No index of rows: it would be spilled, and a store to the stack for each row waits behind those that miss the
+  // caches.
+  for (; static_cast<std::size_t>(end - rows) >= at_once; rows += at_once) {
     LineRow<Transform, cached> row[at_once];
     for (std::size_t k = 0; k < at_once; ++k) {
-      const std::byte* const from = in + rows[r + k].in;
-      std::byte* const to = out + rows[r + k].out;
+      const std::byte* const from = in + rows[k].in;
+      std::byte* const to = out + rows[k].out;
       row[k] = {from, to, to + bytes - 32, transform.last(from + last_in)};  // loaded early: it may lie in another page
     }
     Index ahead = at_once > 1 ? 384 * Transform::stride : 512 * Transform::stride;
     if constexpr (Kind == Stores::non_temporal) {
-      if (!strategy.prefetch.own_row) ahead = next_row(strategy, rows, r, count);
+      if (!strategy.prefetch.own_row) ahead = later_row(rows, end, strategy.prefetch.rows).in - rows->in;
     } else if constexpr (cached) {
       ahead = output;
       if (strategy.prefetch.whole_rows) {
-        const RowPlace& later = rows[r + strategy.prefetch.rows < count ? r + strategy.prefetch.rows : r];
+        const RowPlace& later = later_row(rows, end, strategy.prefetch.rows);
         for (Index at = 0; at < static_cast<Index>(in_bytes); at += 64) prefetch(in + later.in, at);
         for (Index at = 0; at < static_cast<Index>(bytes); at += 64) prefetch(out + later.out, at);
         ahead = 0;
       } else if (in_bytes > 256) {
         // The CPU's own prefetcher does the rest. Both ends of a row that is two rows further: they may lie in pages of
         // their own, whose addresses are so known in time.
-        const std::byte* const later = in + rows[r + 2 < count ? r + 2 : r].in;
+        const std::byte* const later = in + later_row(rows, end, 2).in;
         prefetch(later);
         prefetch(later, last_in + Transform::stride * static_cast<Index>(32 - transform.unit));
       } else {
-        Index later = next_row(strategy, rows, r, count);
-        for (std::size_t at = 0; at < in_bytes; at += 64, later += Transform::stride < 0 ? -64 : 64) {
-          prefetch(row[0].from, later);
+        const std::byte* const later = in + later_row(rows, end, strategy.prefetch.rows).in;
+        for (Index at = 0; at < static_cast<Index>(in_bytes); at += 64) {
+          prefetch(later, Transform::stride < 0 ? -at : at);
         }
       }
     }
@@ -253,12 +254,14 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void rows_of_lines(const RowCopy& stra
     }
     for (auto& one : row) one.end(transform, ahead);
   }
-  if constexpr (at_once > 1) rows_of_lines<Transform, Stores::non_temporal>(strategy, in, out, rows + r, count - r);
+  if constexpr (at_once > 1) {
+    rows_of_lines<Transform, Stores::non_temporal>(strategy, in, out, rows, static_cast<std::size_t>(end - rows));
+  }
 }
 
 template <class Transform>
 DMLREF_TARGET_AVX2 inline void line_rows(const RowCopy& strategy, const std::byte* in, std::byte* out,
-                                         const RowPlace* rows, std::size_t count, RowAccess access) noexcept {
+                                         const RowPlace* rows, std::size_t count, const RowAccess& access) noexcept {
   std::size_t misplaced = 0;
   if (access.stores != Stores::cached) {
     const std::size_t unit = Transform(strategy).unit;
@@ -295,7 +298,7 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void stream_joined_rows(const RowCopy&
     std::byte* const row_end = shared_line + left % 64;
     store_line<Copy, true>(copy, from + left - 64, row_end - 64);
     store_line<Copy, true>(copy, next, row_end);
-    const Index ahead = next_row(strategy, rows, r, count);
+    const Index ahead = later_row(rows + r, rows + count, strategy.prefetch.rows).in - rows[r].in;
     for (; left >= 64; left -= 64, from += 64, to += 64) {
       prefetch(from, ahead);
       store_line<Copy, false>(copy, from, to);
@@ -311,7 +314,8 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void stream_joined_rows(const RowCopy&
 
 /// By the size of the unit.
 DMLREF_TARGET_AVX2 inline void every_second_rows(const RowCopy& strategy, const std::byte* in, std::byte* out,
-                                                 const RowPlace* rows, std::size_t count, RowAccess access) noexcept {
+                                                 const RowPlace* rows, std::size_t count,
+                                                 const RowAccess& access) noexcept {
   switch (static_cast<const PatternRows&>(strategy).period.unit_bytes) {
     case 4: return line_rows<EverySecond<4>>(strategy, in, out, rows, count, access);
     case 8: return line_rows<EverySecond<8>>(strategy, in, out, rows, count, access);
@@ -321,7 +325,8 @@ DMLREF_TARGET_AVX2 inline void every_second_rows(const RowCopy& strategy, const 
 
 /// Rows of more than 256 bytes, or by other stores than cached.
 DMLREF_TARGET_AVX2 inline void copy_long_rows(const RowCopy& strategy, const std::byte* in, std::byte* out,
-                                              const RowPlace* rows, std::size_t count, RowAccess access) noexcept {
+                                              const RowPlace* rows, std::size_t count,
+                                              const RowAccess& access) noexcept {
   if (access.stores == Stores::joined) return stream_joined_rows(strategy, in, out, rows, count);
   line_rows<Copy>(strategy, in, out, rows, count, access);
 }

@@ -42,7 +42,8 @@ DMLREF_TARGET_AVX512VBMI inline void permute_rows_of(const PermutedRows& strateg
 }
 
 DMLREF_TARGET_AVX512VBMI inline void permute_rows(const RowCopy& strategy, const std::byte* in, std::byte* out,
-                                                  const RowPlace* rows, std::size_t count, RowAccess access) noexcept {
+                                                  const RowPlace* rows, std::size_t count,
+                                                  const RowAccess& access) noexcept {
   const auto& permuting = static_cast<const PermutedRows&>(strategy);
   const __m256i control = avx2::load(reinterpret_cast<const std::byte*>(permuting.control.data()));
   in += permuting.lowest;

@@ -59,7 +59,7 @@ inline uint8x16_t unpack_high(uint8x16_t a, uint8x16_t b) noexcept {
 }
 
 inline void copy_long_rows(const RowCopy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
-                           std::size_t count, RowAccess access) noexcept {
+                           std::size_t count, const RowAccess& access) noexcept {
   scalar::copy_rows(strategy, in, out, rows, count, access);
 }
 

@@ -36,16 +36,14 @@ struct SliceThresholds {
   std::uint64_t columns_from = ~std::uint64_t{0};  // from here on, pieces of rows cut out of longer ones go in columns
   Index panel_step;  // bytes between units: beyond it panels are transposed where a pattern needs several vectors
 
-  /// AVX2's and NEON's CPUs without AVX-512 were not measured to gain by what AVX-512's do here.
   SliceThresholds(Isa isa, const Tuning::Slice& row) noexcept
       : stream_bytes(own_cache_bytes() / 8 * (has_512(isa) ? row.stream_eighths_512 : row.stream_eighths_256)),
-        kept_bytes(has_512(isa) ? own_cache_bytes() / 6 * row.kept_sixths : 0),
+        kept_bytes(own_cache_bytes() / 6 * row.kept_sixths),
         task_bytes(row.task_bytes),
         interleave_from(has_512(isa) ? row.interleave_from : ~std::size_t{0}),
-        output_prefetch(has_512(isa) ? row.output_prefetch : std::nullopt),
+        output_prefetch(row.output_prefetch),
         prefetch_own_row(has_512(isa)),
         panel_step(row.panel_step) {
-    if (!has_512(isa)) return;
     if (row.columns_from_l2_quarters) columns_from = l2_bytes() / 4 * *row.columns_from_l2_quarters;
     if (!row.irregular_order) return;
     irregular_from = row.irregular_order->from_bytes;
@@ -184,7 +182,7 @@ class SlicePlanner {
     const std::size_t bytes = shared ? 4 * 1024 : cut_bytes.value_or(64 * 1024);
     if ((shared || !cut_bytes) && count * unit_bytes <= 2 * bytes) return {{{outer, first, count}, {}}};
     std::size_t units = bytes / unit_bytes;
-    units -= units > 64 ? units % 64 : 0;
+    if (!cut_bytes && units > 64) units -= units % 64;
     CopyDims dims = outer;
     dims.push_back(
         {static_cast<Index>(count / units), in * static_cast<Index>(units), out * static_cast<Index>(units)});
@@ -341,7 +339,9 @@ class SlicePlanner {
   Prefetch prefetch(std::size_t bytes) const noexcept {
     // The CPU's own prefetcher starts anew in every row, which does not matter in the longest.
     const std::size_t rows = bytes >= 16 * 1024 ? 0 : bytes >= long_bytes ? 1 : 1024 / bytes;
-    return {.rows = rows, .own_row = thresholds_.prefetch_own_row, .output_bytes = thresholds_.output_prefetch};
+    Prefetch result{.rows = rows, .own_row = thresholds_.prefetch_own_row};
+    if (out_bytes_ >= page_bytes) result.output_bytes = thresholds_.output_prefetch;  // less is in L1d
+    return result;
   }
   /// Of copies and line kernels, whose rows read `read` bytes.
   Prefetch line_prefetch(std::size_t bytes, std::size_t read) const noexcept {
@@ -403,9 +403,9 @@ class SlicePlanner {
   /// Of a row of `bytes` that reads `read`, cut out of a longer one: how long its pieces are, if they go in columns. A
   /// few lines do not set off the CPU's own prefetcher, which in a whole row would go on beyond its end.
   std::optional<std::size_t> column_piece(std::size_t bytes, std::size_t read, const CopyDims& outer) const noexcept {
-    constexpr std::size_t piece = 256;
-    const bool cut_out = read >= 2 * piece && read <= 16 * 1024 && outer.rank > 0 &&
-                         magnitude(outer.back().in) >= static_cast<Index>(read + 4 * piece);
+    const std::size_t piece = bytes % 256 != 0 && bytes % 192 == 0 ? 192 : 256;  // a rest is read a second time
+    const bool cut_out = read >= 512 && read <= 16 * 1024 && outer.rank > 0 &&
+                         magnitude(outer.back().in) >= static_cast<Index>(read + 1024);
     const bool suits = !suits_streaming() && in_lines_ + out_bytes_ >= thresholds_.columns_from;
     return cut_out && suits && bytes >= piece ? std::optional(piece) : std::nullopt;
   }

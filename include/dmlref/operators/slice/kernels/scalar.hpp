@@ -95,7 +95,7 @@ inline void step_periods(const PatternPeriod& period, const std::byte* in, std::
 }
 
 inline void copy_rows(const RowCopy& row, const std::byte* in, std::byte* out, const RowPlace* rows, std::size_t count,
-                      RowAccess) noexcept {
+                      const RowAccess&) noexcept {
   if (row.out_bytes < 16) {
     for (std::size_t r = 0; r < count; ++r) copy_few(out + rows[r].out, in + rows[r].in, row.out_bytes);
     return;
@@ -105,7 +105,7 @@ inline void copy_rows(const RowCopy& row, const std::byte* in, std::byte* out, c
 
 /// The unit is written once and then doubled.
 inline void fill_rows(const RowCopy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
-                      std::size_t count, RowAccess) noexcept {
+                      std::size_t count, const RowAccess&) noexcept {
   const std::size_t unit_bytes = static_cast<const FillRows&>(strategy).unit_bytes;
   for (std::size_t r = 0; r < count; ++r) {
     std::byte* to = out + rows[r].out;
@@ -121,7 +121,7 @@ inline void fill_rows(const RowCopy& strategy, const std::byte* in, std::byte* o
 }
 
 inline void step_rows(const RowCopy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
-                      std::size_t count, RowAccess) noexcept {
+                      std::size_t count, const RowAccess&) noexcept {
   const auto& steps = static_cast<const StepRows&>(strategy);
   for (std::size_t r = 0; r < count; ++r) {
     step_row(steps.unit_bytes, in + rows[r].in, out + rows[r].out, steps.count, steps.in_step, steps.out_step);
@@ -130,7 +130,7 @@ inline void step_rows(const RowCopy& strategy, const std::byte* in, std::byte* o
 
 /// Blocks of `width` rows by a few units, so that the lines of both sides stay in L1d.
 inline void transpose_panels(const RowCopy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
-                             std::size_t count, RowAccess) noexcept {
+                             std::size_t count, const RowAccess&) noexcept {
   constexpr std::size_t block = 64;
   const auto& panel = static_cast<const PanelRows&>(strategy);
   for (std::size_t r = 0; r < count; ++r) {

@@ -38,9 +38,10 @@ inline constexpr std::size_t slack_bytes = 16;
 
 struct RowCopy;
 
-/// Copies rows[0] … rows[count - 1]. `strategy` is of the type that the kernel is for.
+/// Copies rows[0] … rows[count - 1]. `strategy` is of the type that the kernel is for. (`access` by value would be put
+/// together in memory, and its load would wait for all stores before.)
 using RowKernel = void (*)(const RowCopy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
-                           std::size_t count, RowAccess access) noexcept;
+                           std::size_t count, const RowAccess& access) noexcept;
 
 /// The bytes that a row reads, from its place.
 struct Span {

@@ -37,7 +37,7 @@ DMLREF_NOINLINE DMLREF_SLICE_TARGET inline void copy_short_rows(const RowCopy& r
 }
 
 DMLREF_SLICE_TARGET inline void copy_rows(const RowCopy& row, const std::byte* in, std::byte* out, const RowPlace* rows,
-                                          std::size_t count, RowAccess access) noexcept {
+                                          std::size_t count, const RowAccess& access) noexcept {
   const std::size_t bytes = row.out_bytes;
   const bool slack = access.read_slack && access.write_slack;
   if (bytes > 8 * vector_bytes || row.prefetch.whole_rows || access.stores != Stores::cached) {
@@ -217,7 +217,8 @@ DMLREF_NOINLINE DMLREF_SLICE_TARGET inline PatternRow stream_steps(const Pattern
 
 template <class Pattern>
 DMLREF_SLICE_TARGET inline void shuffle_rows_by(const PatternRows& strategy, const std::byte* in, std::byte* out,
-                                                const RowPlace* rows, std::size_t count, RowAccess access) noexcept {
+                                                const RowPlace* rows, std::size_t count,
+                                                const RowAccess& access) noexcept {
   const Pattern held{strategy.pattern};
   const std::size_t periods = strategy.pattern.periods, out_advance = strategy.pattern.out_advance;
   const std::size_t row_periods = strategy.count, period_bytes = strategy.period.bytes();
@@ -257,7 +258,8 @@ DMLREF_SLICE_TARGET inline void shuffle_rows_by(const PatternRows& strategy, con
 
 /// The larger patterns are rare and take their size at run time.
 DMLREF_SLICE_TARGET inline void shuffle_rows(const RowCopy& strategy, const std::byte* in, std::byte* out,
-                                             const RowPlace* rows, std::size_t count, RowAccess access) noexcept {
+                                             const RowPlace* rows, std::size_t count,
+                                             const RowAccess& access) noexcept {
   const auto& pattern = static_cast<const PatternRows&>(strategy);
   switch (pattern.pattern.vectors * 10 + pattern.pattern.terms) {
     case 11: return shuffle_rows_by<HeldPattern<1, 1>>(pattern, in, out, rows, count, access);
@@ -322,7 +324,8 @@ DMLREF_SLICE_TARGET inline void transpose_panels_of(const PanelRows& panel, cons
 }
 
 DMLREF_SLICE_TARGET inline void transpose_panels(const RowCopy& strategy, const std::byte* in, std::byte* out,
-                                                 const RowPlace* rows, std::size_t count, RowAccess access) noexcept {
+                                                 const RowPlace* rows, std::size_t count,
+                                                 const RowAccess& access) noexcept {
   const auto& panel = static_cast<const PanelRows&>(strategy);
   const std::size_t square = 16 / panel.unit_bytes;
   if (panel.in_cross == static_cast<Index>(panel.unit_bytes) && panel.count >= square && panel.width >= square) {

@@ -194,9 +194,12 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
   Index panel_channels() const noexcept { return planar() ? 2 * tile_side : 4 * tile_side; }
   static constexpr Index min_panels = 1, units_per_task = 2;
   Index channel_panels() const noexcept { return ceil_div(g.out_channels, panel_channels()); }
-  /// The blocks for so many tasks: of fewer pixels where there would be too few of them.
+  /// The blocks for so many tasks: of fewer pixels where there would be too few of them. A block that is quickly staged
+  /// is staged by each task, if all get output channels of their own: tasks that cut planes share lines of all of them.
   BlockGrid grid_for(Index tasks) const noexcept {
     constexpr Index min_pixels = 256;  // pixels, so that staging their edges and starting is a small part
+    constexpr Index quickly_staged = 128 * 1024;
+    if (planar() && staged().bytes <= quickly_staged && channel_panels() >= units_per_task * tasks) return grid;
     BlockGrid smaller = grid;
     while (tasks > 1 && smaller.blocks(g) < units_per_task * tasks &&
            smaller.rows * smaller.columns >= 2 * min_pixels) {
