@@ -91,7 +91,7 @@ struct Channels {
   double bound = 0;                            // of the sums that `rounded` is for: below 2^22, with room for k
   bool all_rounded[2] = {false, false};
 
-  Channels(const std::vector<Scales>& scales, const OutputType& type) {
+  Channels(const std::vector<Scales>& scales, const OutputType& type, double limit = 3e6) {
     const Scales& first = scales[0];
     const PackedOutput to(type.zero_point, type.is_signed);
     for (const Scales& s : scales) {
@@ -125,7 +125,7 @@ struct Channels {
     r.packed_channels = r.out_channels = at_once;
     factor = factor_.data();
     exact = {{factor, offset_.data()}, std::fabs(static_cast<double>(first.output)), to};
-    fold_rounded();
+    fold_rounded(limit);
   }
   Channels(const Channels&) = delete;
   Channels& operator=(const Channels&) = delete;
@@ -133,10 +133,10 @@ struct Channels {
   std::size_t count() const { return steps.size(); }
 
  private:
-  void fold_rounded() {
+  void fold_rounded(double limit) {
     double largest = 0;
     for (const double ratio : ratios) largest = std::max(largest, std::fabs(ratio));
-    bound = std::min(31999 / largest, 3e6);
+    bound = std::min(31999 / largest, limit);
     for (const SumsBegin as : {SumsBegin::as_floats, SumsBegin::as_integers}) {
       const std::size_t which = as == SumsBegin::as_integers ? 1 : 0;
       all_rounded[which] = true;
@@ -459,17 +459,24 @@ void expect_channels(const Epilogue& epilogue, const Channels& channels, const O
   }
 }
 
-/// Blocks of one channel: 64 sums around the outermost ties, where errors are largest, of a random scale.
+/// Blocks of one channel: 64 sums around the outermost ties, where errors are largest, around others and around the
+/// largest sums, of a random scale. Where sums are few, few ties are within reach of small scales.
 void expect_random_scale(const Epilogue& epilogue, std::mt19937_64& random, Tried& tried) {
-  const auto exponent = -12 - static_cast<int>(random() % 10);
+  const auto exponent = -3 - static_cast<int>(random() % 20);
   const float scale = std::ldexp(1 + static_cast<float>(random() % (1 << 23)) * 0x1p-23f, exponent);
-  const OutputType& type = output_types[random() % 2];
-  const Channels channels({{1.0f, scale, 1.0f}}, type);
+  const OutputType& type = output_types[random() % std::size(output_types)];
+  const double limit = std::exp2(7 + 14.5 * static_cast<double>(random() % 1024) / 1024);
+  const Channels channels({{1.0f, random() % 2 == 0 ? scale : -scale, 1.0f}}, type, limit);
   const auto bound = static_cast<std::int64_t>(epilogue.bound(channels));
+  if (bound < 64) return;
   Sums sums;
   const int lowest = (type.is_signed ? -128 : 0) - type.zero_point;
-  for (const int tie : {lowest, lowest + 1, lowest + 127, lowest + 253, lowest + 254}) {
-    const std::int64_t first = channels.quotients[0].accumulator_at(tie) - 32;
+  std::vector<std::int64_t> begins{-bound, bound - 63};
+  for (const int tie : {0, 1, 127, 253, 254}) begins.push_back(channels.quotients[0].accumulator_at(lowest + tie) - 32);
+  for (int i = 0; i < 8; ++i) {
+    begins.push_back(channels.quotients[0].accumulator_at(lowest + static_cast<int>(random() % 255)) - 32);
+  }
+  for (const std::int64_t first : begins) {
     if (first < -bound || first + 63 > bound) continue;
     ASSERT_NO_FATAL_FAILURE(sums.run(epilogue, channels, {first}, at_once, tried));
   }
@@ -507,11 +514,13 @@ TEST(Scales, AreUsualWhereTheyAreFiniteAndNotZero) {
 }
 
 // Which scales, and sums up to which bound.
-static_assert(!rounding_suits(0x1p-11, 1, SumsBegin::as_floats) && rounding_suits(0x1.01p-11, 1, SumsBegin::as_floats));
+static_assert(!rounding_suits(0x1p-24, 1, SumsBegin::as_floats) && rounding_suits(0x1.01p-24, 1, SumsBegin::as_floats));
 static_assert(rounding_suits(0.199, 1, SumsBegin::as_floats) && !rounding_suits(0.2, 1, SumsBegin::as_floats));
 static_assert(rounding_suits(0x1p-10, 0x1p22 - 1, SumsBegin::as_floats));
 static_assert(!rounding_suits(0x1p-10, 0x1p22, SumsBegin::as_floats));
-static_assert(rounding_suits(0x1p-10, 0x1p22, SumsBegin::as_integers));
+static_assert(rounding_suits(0x1.01p-11, 0x1p22, SumsBegin::as_integers));
+static_assert(!rounding_suits(0x1p-11, 0x1p22, SumsBegin::as_integers));
+static_assert(rounding_suits(0x1p-11, 0x1p22 - 1, SumsBegin::as_integers));
 static_assert(rounding_suits(0.125, 255999, SumsBegin::as_floats) &&
               !rounding_suits(0.125, 256000, SumsBegin::as_floats));
 
@@ -519,12 +528,14 @@ static_assert(rounding_suits(0.125, 255999, SumsBegin::as_floats) &&
 TEST(MultiplyAddRounding, AreFoundForScalesOfEitherSign) {
   for (const SumsBegin as : {SumsBegin::as_floats, SumsBegin::as_integers}) {
     for (const double sign : {1.0, -1.0}) {
-      int found = 0;
+      int found = 0, found_of_small = 0;
       for (int i = 1; i <= 100; ++i) {
         const double factor = sign * static_cast<double>(0.0007f * static_cast<float>(i));
         found += multiply_add_rounding(factor, 1.0, 3, 0, 100000, as).sum != 0;
+        found_of_small += multiply_add_rounding(factor / 256, 1.0, 3, 0, 100000, as).sum != 0;
       }
       EXPECT_GT(found, 80);
+      EXPECT_GT(found_of_small, 80);
     }
   }
 }

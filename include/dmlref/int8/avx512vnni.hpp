@@ -28,7 +28,7 @@ inline constexpr int held_weights = 2, held_pixels = 4;
 constexpr Kernels make_kernels() noexcept {
   Kernels k = avx2::make_helpers<4>();
   k.lanes = 16;
-  k.searches = true;
+  k.searches_channels = true;
   k.rows_alike = Epilogue::rows_alike;
   k.interleave = &interleave;
   k.pack_rows = &pack_rows;

@@ -176,7 +176,8 @@ struct Kernels {
   bool signed_activations = false;
   bool requantize = false;  ///< whether tiles do it, and add zero-point terms; else add_outer and quantize follow
   bool rounds_by_multiply_add = false;  ///< whether tiles heed Requantizer::rounded_scale
-  bool searches = false;                ///< … also for scales whose sums next to ties are to be looked at
+  /// … with channels in lanes also for scales whose sums next to ties are to be looked at, as with pixels in lanes.
+  bool searches_channels = false;
   /// Pixels in lanes: so many neighbouring channels, a divisor of `lanes`, are rounded alike.
   std::ptrdiff_t rows_alike = 1;
   Tiles channel_tiles{};  ///< channels in lanes, a row is a pixel

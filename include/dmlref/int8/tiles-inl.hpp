@@ -247,15 +247,18 @@ struct PixelTile {
   DMLREF_QLC_INLINE static Epilogue::NearTies write_rows(const TileBytes& to, const Registers& acc, std::uint8_t* out,
                                                          const RowOf& row_of) noexcept {
     const Epilogue::Used used(to.used_lanes);
+    const std::ptrdiff_t pitch = to.pitch;
+    V::Bits bytes[rows];
     Epilogue::NearTies ties;
     DMLREF_UNROLL
     for (int r = 0; r < R; ++r) {
-      if (r > 0) out += to.pitch;
       const V::Bits sums[4] = {acc[r][0], acc[r][N > 1 ? 1 : 0], acc[r][N > 2 ? 2 : N - 1], acc[r][N - 1]};
       const auto result = row_of(sums, to.first_channel + r);
       ties.add(static_cast<std::size_t>(r), result.has_near_tie);
-      Epilogue::template store_row<N>(out, result.bytes, used);
+      bytes[r] = result.bytes;
     }
+    DMLREF_UNROLL
+    for (int r = 0; r < R; ++r, out += pitch) Epilogue::template store_row<N>(out, bytes[r], used);
     return ties;
   }
   DMLREF_QLC_INLINE static std::uint32_t write(const TileBytes& to, const Epilogue& epilogue, const Registers& acc,

@@ -4,10 +4,10 @@
 // k, they end as the float k + sum. Times the scale, plus a shift that takes off what k contributes and adds 1.5 * 2^23
 // and the zero point, it becomes a float whose low half is the result: a multiply-add rounds once, and half to even.
 //
-// The scale has 24 bits, so a sum close to a tie may end on its wrong side. But there are 255 ties, and a sum next to
-// each: which shifts take all of them to their sides is found out when constants are precomputed, and a k whose shift
-// is one of them. A scale that is exact as a float needs no search: whatever the sum, the one rounding is the right
-// one.
+// The scale has 24 bits, so a sum close to a tie may end on its wrong side. But there are 255 ties, and two sums next
+// to each, one on either side, which decide for all others: which shifts take all of them to their sides is found out
+// when constants are precomputed, and a k whose shift is one of them. A scale that is exact as a float needs no search:
+// whatever the sum, the one rounding is the right one.
 //
 // Sums too large for that begin with an integer k, and are converted to floats in the end: exactly as far as 24 bits
 // go, and what does not fit is far beyond the last tie.
@@ -33,17 +33,17 @@ struct SumsNextToTies {
   struct One {
     double sum, tie;
     bool above;
-  } at[256];
+  } at[2 * 255];
   std::ptrdiff_t count = 0;
 };
 
 /// What sums begin with.
 enum class SumsBegin { as_floats, as_integers };
 
-/// Whether multiply_add_rounding looks at a channel at all: then a sum that is not the nearest one to a tie is far from
-/// it.
+/// Whether multiply_add_rounding looks at a channel at all: k has a product of 1 or more, and sums that floats do not
+/// hold are far beyond the last tie.
 constexpr bool rounding_suits(double size, double bound, SumsBegin begin) noexcept {
-  return size > 0x1p-11 && size < 0.2 && (bound < 0x1p22 || begin == SumsBegin::as_integers) &&
+  return size > 0x1p-24 && size < 0.2 && (bound < 0x1p22 || (begin == SumsBegin::as_integers && size > 0x1p-11)) &&
          bound * size < fixed_point_limit;
 }
 
@@ -56,13 +56,20 @@ inline SumsNextToTies sums_next_to_ties(double factor, double output_scale, std:
   for (std::int32_t lower = -128; lower < 127; ++lower) {
     const double tie = lower - zero_point + 0.5;
     const double place = tie * inverse;
-    const auto sum = static_cast<std::int32_t>(place < 0 ? place - 0.5 : place + 0.5);
-    const double distance = sum * ratio - tie;
-    const double size = distance < 0 ? -distance : distance;
+    if (place > bound + 1 || place < -bound - 1) continue;
+    const auto nearest = static_cast<std::int32_t>(place < 0 ? place - 0.5 : place + 0.5);
+    const double distance = nearest * ratio - tie;
     bool above = distance > 0;
-    if (size < 0x1p-38) above = round_exactly(sum, factor, output_scale) > lower - zero_point;
-    next.at[next.count] = {static_cast<double>(sum), tie, above};
-    next.count += size <= 0x1p-12 && sum <= max_sum && sum >= -max_sum;  // scale and shift are off by less
+    if (distance < 0x1p-38 && distance > -0x1p-38) {
+      above = round_exactly(nearest, factor, output_scale) > lower - zero_point;
+    }
+    const std::int32_t beyond = above == (ratio > 0) ? nearest - 1 : nearest + 1;  // the tie
+    for (const std::int32_t sum : {nearest, beyond}) {
+      const double away = sum * ratio - tie;
+      next.at[next.count] = {static_cast<double>(sum), tie, above == (sum == nearest)};
+      // Scale and shift are off by less than 2^-12.
+      next.count += away <= 0x1p-12 && away >= -0x1p-12 && sum <= max_sum && sum >= -max_sum;
+    }
   }
   return next;
 }

@@ -429,11 +429,12 @@ inline void precompute_multiply_add(const Requantizer& to, const ChannelTables& 
                                     std::uint32_t* offset, Index offsets, Index pitch) noexcept {
   const double divisor = to.divisor();
   const std::int32_t zero_point = to.packed().zero_point;
-  // Of a channel of which nothing comes, whatever the sum.
+  // Of a channel whose products stay below 1/2: nothing comes of it, whatever the sum.
   const MultiplyAddRounding nothing{rounding_magic_bits, 0x1p-60f, rounding_magic + static_cast<float>(zero_point)};
   const auto rounded_of = [&](Index c) {
     if (!t.in_registers[c]) return MultiplyAddRounding{};
-    if (t.scale[c] == 0) return as == SumsBegin::as_integers || t.bound[c] < 0x1p22 ? nothing : MultiplyAddRounding{};
+    const double reach = t.bound[c] * (t.scale[c] < 0 ? -t.scale[c] : t.scale[c]);
+    if (reach < 0.49) return as == SumsBegin::as_integers || t.bound[c] < 0x1p22 ? nothing : MultiplyAddRounding{};
     return find_multiply_add_rounding(time, t.factor[c], divisor, zero_point, 0, t.bound[c], as);
   };
   for (Index first = 0; first < groups * to.packed_channels;) {

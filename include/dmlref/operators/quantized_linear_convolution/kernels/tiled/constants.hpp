@@ -65,7 +65,8 @@ inline double magnitude_of(const Plan& p, const std::byte* packed, Index channel
 }
 
 /// Which channels stay in registers, which ones a multiply-add rounds, and their tables. With channels in lanes a block
-/// of them is of one kind. Looking at the sums next to ties is worthwhile only where a sum is of few products.
+/// of them is of one kind, or two, as tiles take them, where sums next to ties are looked at: that is worthwhile only
+/// where a sum is of few products.
 inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
                              PrecomputeTime time, std::byte* memory) noexcept {
   const ChannelTables t = tables_at(p.constants_at, memory);
@@ -79,10 +80,11 @@ inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const s
     if (bounds.needs_int64) return;
     Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
     to.packed_channels = channels;
-    const bool searches = p.kernels.searches && p.row_ranges.size() == 1;
-    qlc::precompute_multiply_add(to, t, p.filter.groups, together, SumsBegin::as_floats,
-                                 searches ? time : PrecomputeTime::execute, scale, shift,
-                                 reinterpret_cast<std::uint32_t*>(memory + p.constants_at.offset),
+    const bool searches = time == PrecomputeTime::initialize && p.row_ranges.size() == 1 &&
+                          (p.pixels_in_lanes() || p.kernels.searches_channels);
+    qlc::precompute_multiply_add(to, t, p.filter.groups, searches && !p.pixels_in_lanes() ? 2 * together : together,
+                                 SumsBegin::as_floats, searches ? PrecomputeTime::initialize : PrecomputeTime::execute,
+                                 scale, shift, reinterpret_cast<std::uint32_t*>(memory + p.constants_at.offset),
                                  static_cast<Index>(p.row_ranges.size()), p.offset_pitch());
     rounded = scale;
   }

@@ -43,6 +43,13 @@ inline Index alike(const BlockView& v, Index first, Index limit) noexcept {
   return count;
 }
 
+/// The rows of the next tile where `left` channels are: as many as fit, or half of what two tiles share, as tiles of
+/// few rows wait for their sums.
+inline Index rows_of_next(const Tiles& tiles, Index vectors, Index left) noexcept {
+  const Index fitting = tiles.fit(vectors, left).rows, half = left / 2;
+  return left > fitting && left == 2 * half && tiles.fit(vectors, half).rows == half ? half : fitting;
+}
+
 /// Blocks [first, last) of output channels.
 inline void run_pixels(const BlockView& v, Index first_block, Index last_block) noexcept {
   const Kernels& kernels = v.p.kernels;
@@ -55,7 +62,7 @@ inline void run_pixels(const BlockView& v, Index first_block, Index last_block) 
     for (Index c = 0, rows = 0; c < channels; c += rows) {
       const Index packed = v.packed_channel(block, c), channel = block * lanes + c;
       const bool requantized = v.in_registers(packed);
-      rows = kernels.pixel_tiles.fit(max_vectors, alike(v, packed, channels - c)).rows;
+      rows = rows_of_next(kernels.pixel_tiles, max_vectors, alike(v, packed, channels - c));
       const bool in_place = requantized && out_step.x == 1;
       const Index pitch = in_place ? out_step.c : v.p.pixel_pitch;
       for (Index y = 0; y < v.place.rows; ++y) {
