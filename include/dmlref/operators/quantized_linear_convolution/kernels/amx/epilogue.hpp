@@ -9,6 +9,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/constants.hpp"
@@ -82,7 +83,7 @@ struct Pixels {
     const std::uint64_t all = ~std::uint64_t{0} >> (64 - channels);
     const auto stored = [&](Index pixel) { return place[pixel] < 0 ? 0 : all; };
     if (vectors == 4) {
-      _mm512_mask_storeu_epi8(out + place[0], stored(0), bytes);
+      if (place[0] >= 0) _mm512_mask_storeu_epi8(out + place[0], all, bytes);
     } else if (vectors == 2) {
       _mm256_mask_storeu_epi8(out + place[0], static_cast<__mmask32>(stored(0)), _mm512_castsi512_si256(bytes));
       _mm256_mask_storeu_epi8(out + place[1], static_cast<__mmask32>(stored(1)), _mm512_extracti64x4_epi64(bytes, 1));
@@ -137,22 +138,26 @@ class Interleaved {
     pass_ = pass;
     output_ = output;
     step_ = 0;
-    rows_shift_ = pass.vectors == 4 ? 0 : pass.vectors == 2 ? 1 : 2;
+    rows_ = pass.vectors == 4 ? 1 : pass.vectors == 2 ? 2 : 4;
     interleaved_ = interleaved;
     for (Index i = 0; i < 4 && split16_; ++i) lanes_[i] = _mm512_loadu_si512(pass.per_lane + 16 * (i % pass.vectors));
   }
-  Index row_of(Index step) const noexcept { return Output::rows_are_channels ? step : step << rows_shift_; }
+  Index row_of(Index step) const noexcept { return step * rows_; }
 
   /// A step's sums, with their zero-point compensation where that is of halves.
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void load_sums(Index step, __m512i (&sums)[4]) const noexcept {
+    load_sums(step, rows_, split16_, sums);
+  }
+  /// The same of so many rows in a step, and with halves or without, as callers know.
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void load_sums(Index step, Index rows, bool split16,
+                                                             __m512i (&sums)[4]) const noexcept {
     DMLREF_UNROLL
     for (Index i = 0; i < 4; ++i) sums[i] = _mm512_loadu_si512(pass_.sums + 64 * step + 16 * i);
-    if (!split16_) return;
-    const std::int32_t* const per_row = pass_.per_row + row_of(step);
+    if (!split16) return;
+    const std::int32_t* const per_row = pass_.per_row + step * rows;
     DMLREF_UNROLL
     for (Index i = 0; i < 4; ++i) {
-      const Index row = Output::rows_are_channels ? 0 : i >> (2 - rows_shift_);
-      sums[i] = _mm512_dpwssd_epi32(sums[i], lanes_[i], _mm512_set1_epi32(per_row[row]));
+      sums[i] = _mm512_dpwssd_epi32(sums[i], lanes_[i], _mm512_set1_epi32(per_row[i * rows >> 2]));
     }
   }
   /// Adds the zero-point compensation of a step where that is a product, modulo 2^32.
@@ -160,8 +165,7 @@ class Interleaved {
     const std::int32_t* const per_row = pass_.per_row + row_of(step);
     for (Index i = 0; i < 4; ++i) {
       const __m512i lanes = _mm512_loadu_si512(pass_.per_lane + 16 * (i & (pass_.vectors - 1)));
-      const Index row = Output::rows_are_channels ? 0 : i >> (2 - rows_shift_);
-      sums[i] = _mm512_add_epi32(sums[i], _mm512_mullo_epi32(lanes, _mm512_set1_epi32(per_row[row])));
+      sums[i] = _mm512_add_epi32(sums[i], _mm512_mullo_epi32(lanes, _mm512_set1_epi32(per_row[i * rows_ >> 2])));
     }
   }
 
@@ -170,7 +174,7 @@ class Interleaved {
   bool interleaved_ = false;  // the pass: in registers, between products
   Pass pass_;
   Output output_;
-  Index rows_shift_ = 0;
+  Index rows_ = 1;  // of a step
   __m512i lanes_[4] = {};
   Index step_ = 0;
   Index rate_ = 0, points_ = 1, due_ = 0;
@@ -217,16 +221,19 @@ class SumsEpilogue : public Interleaved<Output> {
   }
 };
 
-/// Requantizes the sums.
+/// Requantizes the sums. Rows of planes have modes of their own, which code between the products finds out. All rows of
+/// pixels have the same: the steps of an interleave point are a call of a loop for it, which loads constants of
+/// channels each time. So it is for two steps at least.
 template <class Output>
 class InterleavedEpilogue : public Interleaved<Output> {
   using Base = Interleaved<Output>;
   using Base::interleaved_, Base::output_, Base::pass_, Base::run_, Base::step_, Base::due_, Base::rate_, Base::points_;
-  using Base::load_sums, Base::row_of;
+  using Base::load_sums, Base::row_of, Base::split16_;
+  static constexpr bool calls = !Output::rows_are_channels;
 
  public:
   static constexpr bool stores_sums = false;
-  using Working = InterleavedEpilogue;  ///< a copy, in registers
+  using Working = std::conditional_t<calls, InterleavedEpilogue&, InterleavedEpilogue>;  ///< or a copy, in registers
 
   DMLREF_TARGET_AMX_INT8 explicit InterleavedEpilogue(const Run& run) noexcept
       : Base(run),
@@ -236,19 +243,27 @@ class InterleavedEpilogue : public Interleaved<Output> {
 
   /// The sums of `pass` are to be requantized next.
   DMLREF_TARGET_AMX_INT8 void begin(const Pass& pass, const Output& output) noexcept {
+    const bool other_channels = pass_.sums == nullptr || pass.channel != pass_.channel;
     this->begin_pass(pass, output, may_interleave_ && to_.in_registers[pass.channel]);
-    rounds_ = to_.rounds(pass.channel);
-    if constexpr (!Output::rows_are_channels) {
+    if constexpr (calls) {
+      if (!other_channels) return;
+      const bool rounds = to_.rounds(pass.channel);
       for (Index i = 0; i < 4; ++i) {
         const Index at = pass.channel + 16 * (i % pass.vectors);
-        channels_.scale[i] = _mm512_loadu_ps((rounds_ ? to_.rounded_scale : to_.fixed_scale) + at);
-        channels_.shift[i] = rounds_ ? _mm512_loadu_ps(to_.rounded_shift + at) : _mm512_setzero_ps();
+        channels_.scale[i] = _mm512_loadu_ps((rounds ? to_.rounded_scale : to_.fixed_scale) + at);
+        channels_.shift[i] = rounds ? _mm512_loadu_ps(to_.rounded_shift + at) : _mm512_setzero_ps();
       }
+      call_ = pass.vectors == 4 ? call_of<4>(rounds) : pass.vectors == 2 ? call_of<2>(rounds) : call_of<1>(rounds);
     }
   }
 
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void interleave_point() noexcept {
-    for (due_ += rate_; due_ >= points_; due_ -= points_) finish_step();
+    if constexpr (calls) {
+      due_ += rate_;
+      if (due_ >= 2 * points_) call_(*this);
+    } else {
+      for (due_ += rate_; due_ >= points_; due_ -= points_) finish_row();
+    }
   }
   /// Goes on where a copy of this, held in registers, has come to.
   void resume(const InterleavedEpilogue& copy) noexcept {
@@ -264,6 +279,7 @@ class InterleavedEpilogue : public Interleaved<Output> {
  private:
   static constexpr int held = Output::rows_are_channels ? 1 : 4;  // vectors of constants of channels
   using Channels = requantize::avx512::TileEpilogue::Channels<held>;
+  using Call = void (*)(InterleavedEpilogue&) noexcept;
 
   template <bool Rounds>
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE Channels channels_of(Index step) const noexcept {
@@ -274,25 +290,49 @@ class InterleavedEpilogue : public Interleaved<Output> {
     return one;
   }
 
-  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void finish_step() noexcept {
+  /// rounds(): in one multiply-add.
+  template <Index Vectors, class Rounds>
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void finish_step(bool split16, Rounds rounds) noexcept {
     constexpr SumsBegin integers = SumsBegin::as_integers;
     __m512i sums[4];
-    load_sums(step_, sums);
-    const bool rounds = Output::rows_are_channels ? to_.rounds(pass_.channel + step_) : rounds_;
-    const auto result = rounds ? epilogue_.of_pixels<held, true, integers>(sums, channels_of<true>(step_))
-                               : epilogue_.of_pixels<held, false, integers>(sums, channels_of<false>(step_));
-    output_.store(result.bytes, row_of(step_), pass_.vectors);
+    load_sums(step_, 4 / Vectors, split16, sums);
+    const auto result = rounds() ? epilogue_.of_pixels<held, true, integers>(sums, channels_of<true>(step_))
+                                 : epilogue_.of_pixels<held, false, integers>(sums, channels_of<false>(step_));
+    output_.store(result.bytes, 4 / Vectors * step_, Vectors);
     near_ties_ |= std::uint64_t{result.has_near_tie} << step_;
     ++step_;
   }
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void finish_row() noexcept {
+    finish_step<4>(split16_, [this] { return to_.rounds(pass_.channel + step_); });
+  }
+  /// The steps of pixels that are due.
+  template <Index Vectors, bool Split16, bool Rounds>
+  DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 static void finish_alike(InterleavedEpilogue& e) noexcept {
+    InterleavedEpilogue working(e);
+    for (; working.due_ >= working.points_; working.due_ -= working.points_) {
+      working.finish_step<Vectors>(Split16, [] { return Rounds; });
+    }
+    e.resume(working);
+  }
+  template <Index Vectors>
+  Call call_of(bool rounds) const noexcept {
+    if (split16_) return rounds ? &finish_alike<Vectors, true, true> : &finish_alike<Vectors, true, false>;
+    return rounds ? &finish_alike<Vectors, false, true> : &finish_alike<Vectors, false, false>;
+  }
 
   DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void complete_rest() noexcept {
-    if (interleaved_) {
-      InterleavedEpilogue pending(*this);
-      while (pending.step_ != pending.pass_.steps) pending.finish_step();
-      resume(pending);
-    } else {
+    if (!interleaved_) {
       for (; step_ != pass_.steps; ++step_) requantize_alone(step_);
+      return;
+    }
+    if constexpr (calls) {
+      due_ = pass_.steps - step_;
+      points_ = 1;
+      call_(*this);
+    } else {
+      InterleavedEpilogue working(*this);
+      while (working.step_ != working.pass_.steps) working.finish_row();
+      resume(working);
     }
     for (; near_ties_ != 0; near_ties_ &= near_ties_ - 1) round_exactly(std::countr_zero(near_ties_));
   }
@@ -341,8 +381,8 @@ class InterleavedEpilogue : public Interleaved<Output> {
   requantize::avx512::TileEpilogue epilogue_;
   Requantizer to_;
   bool may_interleave_;
-  bool rounds_ = false;  // rows are pixels: all channels are rounded in one multiply-add
-  Channels channels_{};
+  Channels channels_{};  // where rows are pixels, as is the loop for their mode
+  Call call_ = nullptr;
   std::uint64_t near_ties_ = 0;  // one bit for each step
 };
 
