@@ -17,15 +17,15 @@ namespace fast::qlc::requantize::avx512 {
 
 using V = simd::avx512::Vector;
 
-/// The high halves of 32-bit lanes as words, interleaved: even[0], odd[0], even[1], …. One instruction more than
-/// ShuffledHalves and no constant in a vector register: the direct kernels keep weights and sums there all the time,
-/// and shuffle for their products already.
+/// The high halves of 32-bit lanes as words, interleaved: even[0], odd[0], even[1], ….
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i join_high_halves(__m512i even, __m512i odd) noexcept {
-  return _mm512_mask_mov_epi16(_mm512_srli_epi32(even, 16), 0xAAAAAAAA, odd);
+  const __m128i high = _mm_setr_epi8(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15);
+  return _mm512_mask_shuffle_epi8(odd, 0x3333333333333333, even, _mm512_broadcast_i32x4(high));
 }
 /// The same of low halves.
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i join_low_halves(__m512i even, __m512i odd) noexcept {
-  return _mm512_mask_mov_epi16(even, 0xAAAAAAAA, _mm512_slli_epi32(odd, 16));
+  const __m128i low = _mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13);
+  return _mm512_mask_shuffle_epi8(even, 0xCCCCCCCCCCCCCCCC, odd, _mm512_broadcast_i32x4(low));
 }
 
 /// Whether the low half of a lane of `minimum`, the minimum words of vectors in fixed point, is at most its

@@ -40,6 +40,12 @@ using namespace vectors256;
   return _mm256_dpwssd_epi32(sums, pairs, weights);
 }
 
+template <bool Words>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m256i add_taps(__m256i sums, __m256i taps,
+                                                                        __m256i weights) noexcept {
+  return Words ? multiply_add(sums, taps, weights) : dot(sums, taps, weights);
+}
+
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/x86-inl.hpp"
 
@@ -165,6 +171,8 @@ TEST(DirectConvolution, LanesOfAvxVnni) {
   expect_equal_to_reference(fast::qlc::direct::avxvnni_as_evex::kernels, dmlref_test::rounds(500), random_columns);
   expect_wide_weights_equal_to_reference(fast::qlc::direct::avxvnni_as_evex::kernels, dmlref_test::rounds(300),
                                          random_groups);
+  expect_wide_weights_equal_to_reference(fast::qlc::direct::avxvnni_as_evex::kernels, dmlref_test::rounds(300),
+                                         random_planes);
 #else
   GTEST_SKIP() << "not an x86";
 #endif

@@ -60,6 +60,10 @@ using Weights = Quads;
 DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 __m256i multiply_add(__m256i sums, __m256i pairs, __m256i weights) noexcept {
   return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, weights));
 }
+template <bool Words>
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 __m256i add_taps(__m256i sums, __m256i pairs, __m256i weights) noexcept {
+  return multiply_add(sums, pairs, weights);
+}
 DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 __m256i dot(__m256i sums, Quads quads, Weights weights) noexcept {
   return multiply_add(multiply_add(sums, quads.even, weights.even), quads.odd, weights.odd);
 }
@@ -112,6 +116,10 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVXVNNI __m256i dot(__m256i sums, __m256i act
 
 DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVXVNNI __m256i multiply_add(__m256i sums, __m256i pairs, __m256i weights) noexcept {
   return _mm256_dpwssd_avx_epi32(sums, pairs, weights);
+}
+template <bool Words>
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVXVNNI __m256i add_taps(__m256i sums, __m256i taps, __m256i weights) noexcept {
+  return Words ? multiply_add(sums, taps, weights) : dot(sums, taps, weights);
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVXVNNI

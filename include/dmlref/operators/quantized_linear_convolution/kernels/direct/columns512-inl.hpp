@@ -21,7 +21,7 @@ struct ColumnRows {
   const std::uint8_t* row[5];  // pixel 0 of each kernel row, or padding
   std::ptrdiff_t step[5];      // from pixel to pixel
   std::ptrdiff_t width;        // in pixels
-  __m512i flips, fills;        // fills: flipped, as they are multiplied
+  __m512i flips, fills;        // fills: as they are read, not yet flipped
   __mmask64 replicated[2];     // as LaneWeights::replicated
 };
 
@@ -38,25 +38,23 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET ColumnQuads column_quads(const ColumnRows
   const bool last = static_cast<std::size_t>(x + Pixels - 1) < static_cast<std::size_t>(rows.width);
   if (__builtin_expect(first && last, 1)) {
     DMLREF_UNROLL
-    for (int y = 0; y < Kernel; ++y) {
-      pixels[y] = _mm512_xor_si512(_mm512_loadu_si512(rows.row[y] + x * rows.step[y]), rows.flips);
-    }
+    for (int y = 0; y < Kernel; ++y) pixels[y] = _mm512_loadu_si512(rows.row[y] + x * rows.step[y]);
   } else if (Pixels == 2 && (first || last)) {
     const __mmask64 there = first ? 0xFFFFFFFF : 0xFFFFFFFF00000000;
     DMLREF_UNROLL
     for (int y = 0; y < Kernel; ++y) {
       // Half of it may lie before the row: no pointer leads there.
       const auto at = reinterpret_cast<std::uintptr_t>(rows.row[y]) + static_cast<std::uintptr_t>(x * rows.step[y]);
-      const __m512i loaded = _mm512_maskz_loadu_epi8(there, reinterpret_cast<const void*>(at));
-      pixels[y] = _mm512_mask_mov_epi8(rows.fills, there, _mm512_xor_si512(loaded, rows.flips));
+      pixels[y] = _mm512_mask_loadu_epi8(rows.fills, there, reinterpret_cast<const void*>(at));
     }
   } else {
-    const __m512i f = rows.fills;
+    const __m512i f = _mm512_xor_si512(rows.fills, rows.flips);
     return {{{f, f, f, f}, {f, f, f, f}}};
   }
+  DMLREF_UNROLL
+  for (int y = 0; y < Kernel; ++y) pixels[y] = _mm512_xor_si512(pixels[y], rows.flips);
   __m512i replica = pixels[2];
-  // Mostly none.
-  if ((rows.replicated[0] | rows.replicated[1]) != 0) {
+  if (__builtin_expect((rows.replicated[0] | rows.replicated[1]) != 0, 0)) {  // mostly none
     replica = _mm512_mask_mov_epi8(replica, rows.replicated[0], pixels[0]);
     replica = _mm512_mask_mov_epi8(replica, rows.replicated[1], pixels[1]);
   }
@@ -160,10 +158,10 @@ template <int Kernel, int Step, int Pixels>
   ColumnRows rows;
   rows.width = p.in.width;
   rows.flips = _mm512_set1_epi8(static_cast<char>(p.in.flip));
-  rows.fills = _mm512_set1_epi8(static_cast<char>(p.in.fill));
+  rows.fills = _mm512_set1_epi8(static_cast<char>(p.in.fill ^ p.in.flip));
   rows.replicated[0] = p.weights.replicated[0];
   rows.replicated[1] = p.weights.replicated[1];
-  _mm512_store_si512(padding, _mm512_xor_si512(rows.fills, rows.flips));
+  _mm512_store_si512(padding, rows.fills);
   for (std::ptrdiff_t y = 0; y < p.out.rows; ++y) {
     take_rows<Kernel>(p, y, padding, rows);
     column_row<Kernel, Step, Pixels>(p, args.rounding, rows, c, y * p.out.row_step);

@@ -125,7 +125,6 @@ class PlanesInPlace final : public DirectPlan<PlanesInPlace, PixelLanes> {
     t.tensor_bytes = g.input_end - g.input_begin;
     t.kernel = g.kernel_w;
     t.stride = g.stride_x;
-    t.dilation = g.dilation_x;
     t.channel = constants + lanes_.at(first * g.out_channels);
     t.channel_step = lanes_.channel_bytes;
     t.rounding = exact_rounding(h);

@@ -96,8 +96,8 @@ struct PlaneArgs {
   std::ptrdiff_t in_plane_step = 0;
   const std::uint8_t* tensor = nullptr;  ///< all that may be read
   std::ptrdiff_t tensor_bytes = 0;
-  std::ptrdiff_t kernel = 3, stride = 1, dilation = 1;  ///< of columns
-  const std::byte* channel = nullptr;                   ///< ChannelData of the first output plane
+  std::ptrdiff_t kernel = 3, stride = 1;  ///< of columns
+  const std::byte* channel = nullptr;     ///< ChannelData of the first output plane
   std::ptrdiff_t channel_step = 0;
   requantize::ExactRounding rounding;  ///< no factors
   OutputRows out;
@@ -156,11 +156,17 @@ struct Kernels {
   void (*channel_columns)(const ColumnArgs&) noexcept = nullptr;
   bool (*columns_suit)(const Geometry&) noexcept = nullptr;
   const Kernels* narrower = nullptr;  ///< another set for planes in place that do not suit this one
-  bool pairs_in_place = false;  ///< what is read in place meets weights of 16 bits in pairs, whatever the others do
+  bool pairs_in_place = false;        ///< columns in place, and planes_in_words, meet weights of 16 bits in pairs
   decltype(&precompute_any) precompute = &precompute_any;
   decltype(&pack_any) pack = &pack_any;
   bool multiply_add_rounding = false;  ///< whether kernels take sums as in multiply_add_rounding.hpp
 };
+
+/// Whether planes in place of 256 bits meet weights of 16 bits in pairs: where weights are bytes, a stride of 2 has
+/// more loads for five columns in quads than it saves products.
+constexpr bool planes_in_words(std::ptrdiff_t weight_bytes, std::ptrdiff_t kernel, std::ptrdiff_t stride) noexcept {
+  return weight_bytes == 2 || (kernel == 5 && stride == 2);
+}
 
 /// Where byte `lane` of a block lies in the order of the accumulators; and of channel_quads.
 constexpr std::ptrdiff_t place_of_lane(std::ptrdiff_t lane, std::ptrdiff_t block) noexcept {

@@ -100,7 +100,7 @@ PackedTaps staged_taps(const Layer& layer, Index count, WeightFormat of_bytes, c
 /// Taps of planes in place: K-groups of a kernel row, or pairs of words in the order of the filter.
 inline PackedTaps plane_taps(const Layer& layer) {
   const Geometry& g = layer.g;
-  if (layer.kernels.pairs_in_place) {
+  if (planes_in_words(layer.kernels.weight_bytes, g.kernel_w, g.stride_x) && layer.kernels.pairs_in_place) {
     return {g, ceil_div(g.taps(), 2), 2, WeightFormat::words, [&](Index i) {
               return Tap{0, i / g.kernel_w, i % g.kernel_w, i < g.taps()};
             }};

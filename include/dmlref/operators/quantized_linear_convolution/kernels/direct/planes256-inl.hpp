@@ -9,25 +9,33 @@
 //   odd outputs   *   0 w0                     +  w1 w2                        outputs 1, 3, 5, …
 //
 // With a stride of 2 one vector has pairs 0, 2, 4, …, which even outputs multiply by w0 w1, the next one has pairs
-// 1, 3, 5, …, which odd outputs multiply by w0 w1 and even ones by w2 0, and so on. Sums go through memory before they
-// are rounded: so fewer instructions wait for others. Up to 8 output columns fill half a vector: the other half takes
-// the next plane.
+// 1, 3, 5, …, which odd outputs multiply by w0 w1 and even ones by w2 0, and so on. Where dot products take bytes,
+// pixels are bytes in quads: even outputs multiply (x0 x1 x2 x3) … by w0 w1 w2 0, odd ones by 0 w0 w1 w2; with a stride
+// of 2 they have quads of their own. What a weight has beyond eight bits is multiplied apart. Sums go through memory
+// before they are rounded: so fewer instructions wait for others. Up to 8 output columns fill half a vector: the other
+// half takes the next plane.
 //
 // Included once per set with 256-bit registers, inside its namespace, as epilogue.hpp; hence no guard. The includer
-// defines DMLREF_QLC_TARGET and a function multiply_add(sums, pairs, weights) of 16-bit pairs; without them this is
-// empty.
+// defines DMLREF_QLC_TARGET, weight_bytes, and a function add_taps<words>(sums, pixels, weights) of pairs or quads;
+// without them this is empty.
 #if defined(DMLREF_QLC_TARGET)
 
 inline constexpr std::ptrdiff_t panel_rows = 32;  // at a time; even
 
 template <std::size_t K, std::size_t S>
 struct PanelShape {
-  static constexpr std::size_t pairs = (K + 1) / 2;                         // of a kernel row
-  static constexpr std::size_t vectors = S == 1 ? pairs : pairs + 1;        // of an input row
-  static constexpr std::size_t loads = S == 1 ? pairs : (vectors + 1) / 2;  // of an input row
-  static constexpr std::size_t sets = S == 1 ? 2 : 1;                       // of weights: for even, for odd outputs
-  static constexpr std::size_t unfinished = (K + S - 1) / S - 1;  // output rows begun before the one that ends
-  static constexpr std::ptrdiff_t load_step = S == 1 ? 2 : 4;     // pixels from one load to the next
+  static constexpr bool words = planes_in_words(weight_bytes, K, S);
+  static constexpr std::size_t taps = words ? 2 : 4;                                         // that meet in a lane
+  static constexpr std::size_t groups = (K + taps - 1) / taps;                               // of a kernel row
+  static constexpr std::size_t vectors = S == 1 ? groups : words ? groups + 1 : 2 * groups;  // of an input row
+  static constexpr std::size_t sets = S == 1 ? 2 : 1;               // of weights: for even, for odd outputs
+  static constexpr std::size_t unfinished = (K + S - 1) / S - 1;    // output rows begun before the one that ends
+  static constexpr std::size_t per_load = words && S == 2 ? 2 : 1;  // vectors that one load makes
+  static constexpr std::size_t loads = (vectors + per_load - 1) / per_load;
+  static constexpr std::ptrdiff_t vector_step = S == 1 ? taps : 2;          // pixels from one to the next
+  static constexpr std::ptrdiff_t half_step = S == 2 ? 16 : words ? 0 : 8;  // from a load's half to the other
+  static constexpr std::size_t even(std::size_t group) { return words || S == 1 ? group : 2 * group; }
+  static constexpr std::size_t odd(std::size_t group) { return S == 1 ? group : even(group) + 1; }
 };
 
 /// Where a panel's pixels lie in a row, and how they get to their places.
@@ -46,7 +54,8 @@ struct ColumnPanel {
 template <std::size_t K, std::size_t S>
 struct PanelChannel {
   using Shape = PanelShape<K, S>;
-  __m256i weights[K][Shape::pairs][Shape::sets];
+  __m256i weights[K][Shape::groups][Shape::sets], high[K][Shape::groups][Shape::sets];  // high: of bytes
+  std::uint32_t high_parts = 0;  // a bit for each group that has anything in `high`
   __m256i start;
   Epilogue epilogue;
   double factor[2], offset[2];
@@ -64,27 +73,33 @@ DMLREF_QLC_TARGET inline ColumnPanel<K, S> make_panel(const PlaneArgs& p, std::p
   const std::ptrdiff_t last_load = p.in.width >= 16 ? p.in.width - 16 : 0;
   for (std::size_t i = 0; i < Shape::loads; ++i) {
     for (std::size_t half = 0; half < 2; ++half) {
-      const std::ptrdiff_t column =
-          panel.first + Shape::load_step * static_cast<std::ptrdiff_t>(i) + (S == 2 && half == 1 && !halves ? 16 : 0);
+      const std::ptrdiff_t column = panel.first +
+                                    Shape::vector_step * static_cast<std::ptrdiff_t>(Shape::per_load * i) +
+                                    (half == 1 && !halves ? Shape::half_step : 0);
       panel.at[i][half] = column < 0 ? 0 : column > last_load ? last_load : column;
     }
   }
-  const __m128i low_lanes = S == 1 ? _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7) : _mm_setr_epi16(0, 1, 4, 5, 8, 9, 12, 13);
-  const __m128i high_lanes = halves ? low_lanes : _mm_add_epi16(low_lanes, _mm_set1_epi16(8 * S));
+  // The pixel of each byte; of words the lower ones, while the upper ones are 0.
+  const __m128i low_lanes = Shape::words ? S == 1 ? _mm_setr_epi8(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7)
+                                                  : _mm_setr_epi8(0, 0, 1, 1, 4, 4, 5, 5, 8, 8, 9, 9, 12, 12, 13, 13)
+                            : S == 1 ? _mm_setr_epi8(0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7, 8, 9)
+                                         : _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m128i high_lanes = halves ? low_lanes : _mm_add_epi8(low_lanes, _mm_set1_epi8(8 * S));
   const __m256i lanes = _mm256_setr_m128i(low_lanes, high_lanes);
-  const auto clamped = [](std::ptrdiff_t v) { return static_cast<short>(v < -64 ? -64 : v > 64 ? 64 : v); };
+  const __m256i upper = _mm256_set1_epi16(static_cast<short>(Shape::words ? 0xFF00 : 0));
+  const auto clamped = [](std::ptrdiff_t v) { return static_cast<char>(v < -64 ? -64 : v > 64 ? 64 : v); };
   for (std::size_t v = 0; v < Shape::vectors; ++v) {
-    const std::ptrdiff_t column = panel.first + 2 * static_cast<std::ptrdiff_t>(v);
-    const auto* at = panel.at[S == 1 ? v : v / 2];
-    const __m256i before = _mm256_cmpgt_epi16(_mm256_set1_epi16(clamped(-column)), lanes);
-    const __m256i after = _mm256_cmpgt_epi16(lanes, _mm256_set1_epi16(clamped(p.in.width - column - 1)));
+    const std::ptrdiff_t column = panel.first + Shape::vector_step * static_cast<std::ptrdiff_t>(v);
+    const auto* at = panel.at[v / Shape::per_load];
+    const __m256i before = _mm256_cmpgt_epi8(_mm256_set1_epi8(clamped(-column)), lanes);
+    const __m256i after = _mm256_cmpgt_epi8(lanes, _mm256_set1_epi8(clamped(p.in.width - column - 1)));
     const __m256i outside = _mm256_or_si256(before, after);
     const __m256i moved = _mm256_setr_m128i(_mm_set1_epi8(static_cast<char>(column - at[0])),
                                             _mm_set1_epi8(static_cast<char>(column - at[1])));
-    const __m256i from = _mm256_and_si256(_mm256_add_epi8(lanes, moved), _mm256_set1_epi16(0xFF));
-    panel.pattern[v] = _mm256_blendv_epi8(_mm256_or_si256(from, _mm256_set1_epi16(static_cast<short>(0x8000))),
-                                          _mm256_set1_epi8(static_cast<char>(0x80)), outside);
-    panel.flips[v] = _mm256_blendv_epi8(_mm256_set1_epi16(p.in.flip), _mm256_set1_epi16(p.in.fill), outside);
+    panel.pattern[v] =
+        _mm256_blendv_epi8(_mm256_add_epi8(lanes, moved), V::all_bytes(0x80), _mm256_or_si256(outside, upper));
+    panel.flips[v] =
+        _mm256_andnot_si256(upper, _mm256_blendv_epi8(V::all_bytes(p.in.flip), V::all_bytes(p.in.fill), outside));
   }
   return panel;
 }
@@ -98,24 +113,31 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_channel(const std::byte* const 
     const __m256i low = V::broadcast(from[0] + at);
     return TwoPlanes ? _mm256_blend_epi32(low, V::broadcast(from[1] + at), 0xF0) : low;
   };
-  DMLREF_UNROLL
-  for (std::size_t k = 0; k < K; ++k) {
-    const std::size_t row = sizeof(ChannelData) + 2 * K * k;
+  const auto take_rows = [&](std::size_t at, auto& rows) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     DMLREF_UNROLL
-    for (std::size_t p = 0; p < Shape::pairs; ++p) {
-      // w[2p] w[2p + 1], and w[2p - 1] w[2p]; what lies beyond the kernel row counts 0.
-      const bool last = 2 * p + 1 == K;
-      const __m256i even = halves(row + 4 * p - (last ? 2 : 0));
-      c.weights[k][p][0] = last ? _mm256_srli_epi32(even, 16) : even;
-      if constexpr (S == 1) {
-        const __m256i odd = halves(row + 4 * p - (p == 0 ? 0 : 2));
-        c.weights[k][p][1] = p == 0 ? _mm256_slli_epi32(odd, 16) : odd;
+    for (std::size_t k = 0; k < K; ++k) {
+      const std::size_t row = at + (Shape::words ? 2 * K : 4 * Shape::groups) * k;
+      DMLREF_UNROLL
+      for (std::size_t g = 0; g < Shape::groups; ++g) {
+        // A row's taps, and for odd outputs those from the one before on; what lies beyond the kernel row counts 0.
+        const bool last = Shape::words && 2 * g + 1 == K;
+        const __m256i even = halves(row + 4 * g - (last ? 2 : 0));
+        rows[k][g][0] = last ? _mm256_srli_epi32(even, 16) : even;
+        if constexpr (S == 1) {
+          rows[k][g][1] =
+              g == 0 ? _mm256_slli_epi32(even, Shape::words ? 16 : 8) : halves(row + 4 * g - 4 / Shape::taps);
+        }
       }
     }
-  }
+  };
+  take_rows(sizeof(ChannelData), c.weights);
   ChannelData channel[2];
   std::memcpy(&channel[0], from[0], sizeof channel[0]);
   std::memcpy(&channel[1], from[1], sizeof channel[1]);
+  if constexpr (!Shape::words) {
+    c.high_parts = channel[0].high_parts | channel[1].high_parts;
+    if (c.high_parts != 0) take_rows(sizeof(ChannelData) + 4 * Shape::groups * K, c.high);
+  }
   c.epilogue.floats = channel[0].floats.sum != 0 && channel[1].floats.sum != 0;
   const std::size_t numbers = c.epilogue.floats ? offsetof(ChannelData, floats) : offsetof(ChannelData, integers);
   c.start = halves(numbers + offsetof(SumConstants, sum));
@@ -151,13 +173,13 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void load_row(const ColumnPanel<K, S>& pa
     for (std::size_t i = 0; i < Shape::loads; ++i) {
       const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(low + panel.at[i][0]));
       loaded[i] =
-          S == 1 && !TwoPlanes
+          Shape::half_step == 0 && !TwoPlanes
               ? _mm256_broadcastsi128_si256(half)
               : _mm256_setr_m128i(half, _mm_loadu_si128(reinterpret_cast<const __m128i*>(high + panel.at[i][1])));
     }
     DMLREF_UNROLL
     for (std::size_t v = 0; v < Shape::vectors; ++v) {
-      pixels[v] = _mm256_shuffle_epi8(loaded[S == 1 ? v : v / 2], _mm256_add_epi8(panel.pattern[v], added));
+      pixels[v] = _mm256_shuffle_epi8(loaded[v / Shape::per_load], _mm256_add_epi8(panel.pattern[v], added));
       pixels[v] = _mm256_xor_si256(pixels[v], panel.flips[v]);
     }
   };
@@ -165,25 +187,25 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void load_row(const ColumnPanel<K, S>& pa
     load(0, _mm256_setzero_si256());
   } else if (y >= 0 && y < p.rows) {
     const std::ptrdiff_t back = p.beyond + (y - p.whole_rows) * p.row_step;
-    load(back, _mm256_set1_epi16(static_cast<short>(back)));
+    load(back,
+         Shape::words ? _mm256_set1_epi16(static_cast<short>(back)) : V::all_bytes(static_cast<std::uint8_t>(back)));
   } else {
     DMLREF_UNROLL
     for (std::size_t v = 0; v < Shape::vectors; ++v) pixels[v] = p.fills;
   }
 }
 
-/// Adds kernel row `k` of an input row's pixels.
-template <std::size_t K, std::size_t S>
-DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_row(const PanelChannel<K, S>& c, std::size_t k, const __m256i* pixels,
+/// Adds the products of an input row's pixels with the weights of a kernel row, from `weights` on.
+template <std::size_t K, std::size_t S, std::size_t Groups, std::size_t Sets>
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_row(const __m256i (*weights)[Groups][Sets], const __m256i* pixels,
                                                     __m256i (&sums)[2]) noexcept {
   using Shape = PanelShape<K, S>;
   // Weights are read where they are used, sums added in this order: otherwise compilers run out of registers.
-  const auto* weights = c.weights[k];
   __asm__("" : "+r"(weights));
   DMLREF_UNROLL
-  for (std::size_t p = 0; p < Shape::pairs; ++p) {
-    sums[0] = multiply_add(sums[0], pixels[p], weights[p][0]);
-    sums[1] = multiply_add(sums[1], pixels[Shape::vectors - Shape::pairs + p], weights[p][Shape::sets - 1]);
+  for (std::size_t g = 0; g < Groups; ++g) {
+    sums[0] = add_taps<Shape::words>(sums[0], pixels[Shape::even(g)], (*weights)[g][0]);
+    sums[1] = add_taps<Shape::words>(sums[1], pixels[Shape::odd(g)], (*weights)[g][Sets - 1]);
     __asm__("" : "+x"(sums[0]), "+x"(sums[1]));
   }
 }
@@ -196,31 +218,43 @@ DMLREF_QLC_TARGET inline void sum_rows(const ColumnPanel<K, S>& given, const Pla
                                        std::ptrdiff_t y, std::ptrdiff_t count, __m256i* to) noexcept {
   using Shape = PanelShape<K, S>;
   const ColumnPanel<K, S> panel = given;
-  const PanelRows p{{sources[0], sources[1]}, planes.in.row_step, planes.in.rows,
-                    panel.whole_rows,         panel.beyond,       _mm256_set1_epi16(planes.in.fill)};
+  const PanelRows p{{sources[0], sources[1]},
+                    planes.in.row_step,
+                    planes.in.rows,
+                    panel.whole_rows,
+                    panel.beyond,
+                    Shape::words ? _mm256_set1_epi16(planes.in.fill) : V::all_bytes(planes.in.fill)};
   std::ptrdiff_t row = y * p.row_step;
   const __m256i start = c.start;
   __m256i rows[Shape::unfinished + 1][2];
   __m256i pixels[Shape::vectors];
+  constexpr std::uint32_t any_group = (1u << Shape::groups) - 1;
+  // Adds an input row to output rows, the first of which sees it by kernel row `k`.
+  const auto add_rows = [&](std::size_t k, std::size_t count_of_rows) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+    DMLREF_UNROLL
+    for (std::size_t m = 0; m < count_of_rows; ++m) {
+      if (k >= S * m) add_row<K, S>(&c.weights[k - S * m], pixels, rows[m]);
+    }
+    if (Shape::words || __builtin_expect(c.high_parts == 0, 1)) return;
+    DMLREF_UNROLL
+    for (std::size_t m = 0; m < count_of_rows; ++m) {
+      if (k >= S * m && (c.high_parts >> Shape::groups * (k - S * m) & any_group) != 0)
+        add_row<K, S>(&c.high[k - S * m], pixels, rows[m]);
+    }
+  };
   DMLREF_UNROLL
   for (std::size_t m = 0; m < Shape::unfinished; ++m) rows[m][0] = rows[m][1] = start;
   DMLREF_UNROLL
   for (std::size_t r = 0; r < K - S; ++r, ++y, row += p.row_step) {
     load_row<K, S, TwoPlanes>(panel, p, y, row, pixels);
-    DMLREF_UNROLL
-    for (std::size_t m = 0; m < Shape::unfinished; ++m) {
-      if (r >= S * m) add_row<K, S>(c, r - S * m, pixels, rows[m]);
-    }
+    add_rows(r, Shape::unfinished);
   }
   for (; count > 0; --count, to += 2) {
     rows[Shape::unfinished][0] = rows[Shape::unfinished][1] = start;
     DMLREF_UNROLL
     for (std::size_t i = 0; i < S; ++i, ++y, row += p.row_step) {
       load_row<K, S, TwoPlanes>(panel, p, y, row, pixels);
-      DMLREF_UNROLL
-      for (std::size_t m = 0; m <= Shape::unfinished; ++m) {
-        if (K - S + i >= S * m) add_row<K, S>(c, K - S + i - S * m, pixels, rows[m]);
-      }
+      add_rows(K - S + i, Shape::unfinished + 1);
     }
     to[0] = rows[0][0];
     to[1] = rows[0][1];

@@ -2,9 +2,10 @@
 //
 // A column panel is made from its first output row to its last, so an input row becomes quads once, for all the output
 // rows that it is part of. Within each 128 bits byte shuffles make the quads of eight outputs, even and odd ones apart,
-// as they are packed in the end. With a stride of 1 the other eight take a second load, 8 bytes on, unless rows with
-// their padding have 16 bytes or less. With a stride of 2 odd outputs have a load of their own, 2 bytes on, which needs
-// no shuffle, and vectors hold two output rows. A fifth column has quads of its own, 4 bytes on.
+// as they are packed in the end. Of three columns an even output's quad is the next odd one's as well, which has its
+// weights a byte on. With a stride of 1 the other eight take a second load, 8 bytes on, unless rows with their padding
+// have 16 bytes or less. With a stride of 2 odd outputs have a load of their own, 2 bytes on, which needs no shuffle,
+// and vectors hold two output rows. A fifth column has quads of its own, 4 bytes on.
 //
 // Included by avx512vnni.hpp inside its namespace, behind x86-inl.hpp; hence no guard.
 #if defined(DMLREF_QLC_TARGET)
@@ -22,6 +23,8 @@ struct PlaneShape {
   static constexpr int loads = stride == 2 ? 2 * groups : 2;
   static constexpr int row_bytes = 64 / stride / planes;  ///< of a vector that are of one row of one plane
   static constexpr std::ptrdiff_t apart = stride == 2 ? 2 : planes == 4 && kernel == 3 ? 0 : 8;
+  static constexpr std::size_t sets =
+      stride == 1 && kernel == 3 ? 2 : 1;  ///< of weights: even and odd outputs share quads
 };
 
 /// Columns of all rows.
@@ -35,7 +38,8 @@ struct ColumnPanel {
   /// panels go from right to left, rows from the first to the last, and no store leaves this call's rows.
   std::ptrdiff_t safe_rows = 0;
   __m512i inside[4], outside[4];  // of each load: (pixels & inside) ^ outside is what counts
-  __m512i patterns[4];            // quads of even outputs, of odd ones, and of those 8 bytes on, or of a fifth column
+  bool plain = false;             // with a stride of 2: so are the pixels themselves, but for the first load's
+  __m512i patterns[4];            // quads of even outputs; those 4 bytes on, or 8; of odd outputs, the same
   alignas(64) std::uint8_t padding[128];
 };
 
@@ -60,6 +64,8 @@ DMLREF_QLC_TARGET inline ColumnPanel make_panel(const PlaneArgs& p, std::ptrdiff
   }
   const auto within = [](std::ptrdiff_t v) { return v < 0 ? 0 : v > bytes ? bytes : v; };
   const auto first_bits = [](std::ptrdiff_t n) { return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; };
+  s.plain = Shape::stride == 2 && p.in.flip == 0 && s.column >= -2 &&
+            s.column + 2 * (s.used - 1) + p.kernel <= p.in.width;  // what lies in the padding lanes counts 0
   const __m512i flips = V::all_bytes(p.in.flip), fills = V::all_bytes(p.in.fill);
   V::store(s.padding, V::xor_(fills, flips));
   V::store(s.padding + 64, V::xor_(fills, flips));
@@ -71,12 +77,10 @@ DMLREF_QLC_TARGET inline ColumnPanel make_panel(const PlaneArgs& p, std::ptrdiff
     s.inside[load] = _mm512_maskz_mov_epi8(mask, _mm512_set1_epi8(-1));
     s.outside[load] = _mm512_mask_mov_epi8(fills, mask, flips);
   }
-  const __m128i columns_of_taps = _mm_set1_epi32(p.dilation == 1 ? 0x03020100 : 0x06040200);
-  s.patterns[0] =
-      _mm512_broadcast_i32x4(_mm_add_epi8(columns_of_taps, _mm_setr_epi32(0, 0x02020202, 0x04040404, 0x06060606)));
-  s.patterns[1] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(1));
-  s.patterns[2] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(Shape::groups > 1 ? 4 : 8));
-  s.patterns[3] = _mm512_add_epi8(s.patterns[2], _mm512_set1_epi8(1));
+  s.patterns[0] = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7, 8, 9));
+  s.patterns[1] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(Shape::groups > 1 ? 4 : 8));
+  s.patterns[2] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(1));
+  s.patterns[3] = _mm512_add_epi8(s.patterns[1], _mm512_set1_epi8(1));
   return s;
 }
 
@@ -126,10 +130,9 @@ DMLREF_ALWAYS_INLINE RowSource source_of(const PlaneArgs& p, const ColumnPanel& 
   return {p.tensor + row, p.in_plane_step};
 }
 
-/// Load `Load` of a row of each plane.
-template <int Load, int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET __m512i row_pixels(const ColumnPanel& panel, const RowSource& source,
-                                                          std::ptrdiff_t at) noexcept {
+/// The pixels from `at` on of a row of each plane.
+template <int Planes>
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET __m512i row_pixels(const RowSource& source, std::ptrdiff_t at) noexcept {
   const std::uint8_t* const row = source.row + at;
   const auto half = [&](std::ptrdiff_t l) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(row + l * source.plane_step));
@@ -137,18 +140,11 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET __m512i row_pixels(const ColumnPanel& pan
   const auto quarter = [&](std::ptrdiff_t l) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     return _mm_loadu_si128(reinterpret_cast<const __m128i_u*>(row + l * source.plane_step));
   };
-  __m512i pixels;
-  if constexpr (Planes == 1) {
-    pixels = _mm512_loadu_si512(row);
-  } else if constexpr (Planes == 2) {
-    pixels = _mm512_inserti64x4(_mm512_castsi256_si512(half(0)), half(1), 1);
-  } else {
-    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(0)), quarter(1), 1);
-    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(2)), quarter(3), 1);
-    pixels = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-  }
-  constexpr int and_xor = (0xF0 & 0xCC) ^ 0xAA;
-  return _mm512_ternarylogic_epi64(pixels, panel.inside[Load], panel.outside[Load], and_xor);
+  if constexpr (Planes == 1) return _mm512_loadu_si512(row);
+  if constexpr (Planes == 2) return _mm512_inserti64x4(_mm512_castsi256_si512(half(0)), half(1), 1);
+  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(0)), quarter(1), 1);
+  const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(2)), quarter(3), 1);
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
 /// Part `Part` of a vector, of `Bytes`.
@@ -232,16 +228,25 @@ struct RowPixels {
   __m512i load[static_cast<std::size_t>(Shape::loads)];
 };
 
+/// Loads `First` and on of a row, as the kernel sees them.
+template <class Shape, int First, int Count>
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void take_inside(const ColumnPanel& panel, RowPixels<Shape>& row) noexcept {
+  constexpr int and_xor = (0xF0 & 0xCC) ^ 0xAA;
+  DMLREF_UNROLL
+  for (int l = First; l < First + Count; ++l) {
+    row.load[l] = _mm512_ternarylogic_epi64(row.load[l], panel.inside[l], panel.outside[l], and_xor);
+  }
+}
+
+/// A row; with a stride of 2 only the first load as the kernel sees it.
 template <class Shape>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET RowPixels<Shape> load_row(const ColumnPanel& panel,
                                                                  const RowSource& row) noexcept {
+  constexpr int loads = Shape::apart == 0 ? 1 : Shape::loads;
   RowPixels<Shape> pixels;
-  const auto load = [&]<int... L>(std::integer_sequence<int, L...>) __attribute__((always_inline)) DMLREF_QLC_TARGET {
-    ((pixels.load[L] =
-          L > 0 && Shape::apart == 0 ? pixels.load[0] : row_pixels<L, Shape::planes>(panel, row, L * Shape::apart)),
-     ...);
-  };
-  load(std::make_integer_sequence<int, Shape::loads>());
+  DMLREF_UNROLL
+  for (int l = 0; l < loads; ++l) pixels.load[l] = row_pixels<Shape::planes>(row, l * Shape::apart);
+  take_inside<Shape, 0, Shape::stride == 2 ? 1 : loads>(panel, pixels);
   return pixels;
 }
 
@@ -254,19 +259,21 @@ struct RowQuads {
 template <class Shape>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET RowQuads row_quads(const ColumnPanel& panel, const RowPixels<Shape>& row,
                                                           const RowPixels<Shape>& second, int group) noexcept {
-  const int at = 2 * group, eight_on = Shape::apart == 0 ? 2 : at;
+  const int at = 2 * group;
   if constexpr (Shape::stride == 2) return {row.load[at], row.load[at + 1], second.load[at], second.load[at + 1]};
-  return {_mm512_shuffle_epi8(row.load[0], panel.patterns[at]),
-          _mm512_shuffle_epi8(row.load[0], panel.patterns[at + 1]),
-          _mm512_shuffle_epi8(row.load[1], panel.patterns[eight_on]),
-          _mm512_shuffle_epi8(row.load[1], panel.patterns[eight_on + 1])};
+  const __m512i first = _mm512_shuffle_epi8(row.load[0], panel.patterns[group]);
+  constexpr bool one_load = Shape::apart == 0;
+  const __m512i eight_on = _mm512_shuffle_epi8(row.load[one_load ? 0 : 1], panel.patterns[one_load ? 1 : group]);
+  if constexpr (Shape::sets == 2) return {first, first, eight_on, eight_on};
+  return {first, _mm512_shuffle_epi8(row.load[0], panel.patterns[group + 2]), eight_on,
+          _mm512_shuffle_epi8(row.load[1], panel.patterns[group + 2])};
 }
 
 /// What the channels of some planes need; `weights` and `high` are quads of kernel rows.
-template <int Kernel>
+template <class Shape>
 struct PlaneConstants {
-  static constexpr std::size_t quads = static_cast<std::size_t>(Kernel * row_groups<Kernel>);
-  __m512i weights[quads], high[quads], start;
+  static constexpr std::size_t quads = static_cast<std::size_t>(Shape::kernel * Shape::groups);
+  __m512i weights[quads][Shape::sets], high[quads][Shape::sets], start;
   Epilogue epilogue;
   unsigned high_parts;  // a bit for each quad that has anything in `high`
 };
@@ -276,42 +283,47 @@ struct PlaneFactors {
   double factor[4], offset[4];
 };
 
-template <int Planes, int Kernel>
+template <class Shape>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_constants(const PlaneArgs& p, const std::byte* channel,
-                                                           PlaneConstants<Kernel>& c, PlaneFactors& f) noexcept {
+                                                           PlaneConstants<Shape>& c, PlaneFactors& f) noexcept {
   const auto parts = [&](std::size_t at) __attribute__((always_inline)) DMLREF_QLC_TARGET {
-    return in_parts<Planes>(channel, p.channel_step, at);
+    return in_parts<Shape::planes>(channel, p.channel_step, at);
   };
-  const auto take_quads = [&](std::size_t at, __m512i * quads) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+  const auto take_quads = [&](std::size_t at, __m512i(*quads)[Shape::sets]) __attribute__((always_inline))
+  DMLREF_QLC_TARGET {
     DMLREF_UNROLL
     for (std::size_t i = 0; i < c.quads; i += 4) {
-      const __m512i four = parts(at + 4 * i);
-      quads[i] = _mm512_shuffle_epi32(four, _MM_PERM_AAAA);
-      quads[i + 1] = _mm512_shuffle_epi32(four, _MM_PERM_BBBB);
-      if (i + 2 < c.quads) quads[i + 2] = _mm512_shuffle_epi32(four, _MM_PERM_CCCC);
-      if (i + 3 < c.quads) quads[i + 3] = _mm512_shuffle_epi32(four, _MM_PERM_DDDD);
+      __m512i four = parts(at + 4 * i);
+      DMLREF_UNROLL
+      for (std::size_t set = 0; set < Shape::sets; ++set) {
+        if (set == 1) four = _mm512_slli_epi32(four, 8);
+        quads[i][set] = _mm512_shuffle_epi32(four, _MM_PERM_AAAA);
+        quads[i + 1][set] = _mm512_shuffle_epi32(four, _MM_PERM_BBBB);
+        if (i + 2 < c.quads) quads[i + 2][set] = _mm512_shuffle_epi32(four, _MM_PERM_CCCC);
+        if (i + 3 < c.quads) quads[i + 3][set] = _mm512_shuffle_epi32(four, _MM_PERM_DDDD);
+      }
     }
   };
   take_quads(sizeof(ChannelData), c.weights);
-  take_quads(sizeof(ChannelData) + 4 * c.quads, c.high);
-  std::uint32_t high_parts = 0;
-  for (int l = 0; l < Planes; ++l) {
+  c.high_parts = 0;
+  for (int l = 0; l < Shape::planes; ++l) {
     std::uint32_t of_plane;
     std::memcpy(&of_plane, channel + l * p.channel_step + offsetof(ChannelData, high_parts), sizeof of_plane);
-    high_parts |= of_plane;
+    c.high_parts |= of_plane;
   }
-  c.high_parts = high_parts;
-  c.epilogue.floats = true;
-  DMLREF_UNROLL
-  for (int part = 0; part < 4; ++part) {
-    std::int32_t sum;
-    const std::byte* const data = channel + part * Planes / 4 * p.channel_step;
-    std::memcpy(&sum, data + offsetof(ChannelData, floats) + offsetof(SumConstants, sum), sizeof sum);
-    std::memcpy(&f.factor[part], data + offsetof(ChannelData, factor), sizeof(double));
-    std::memcpy(&f.offset[part], data + offsetof(ChannelData, offset), sizeof(double));
-    c.epilogue.floats = c.epilogue.floats && sum != 0;
+  if (c.high_parts != 0) take_quads(sizeof(ChannelData) + 4 * c.quads, c.high);
+  __m512i numbers = parts(offsetof(ChannelData, floats));
+  const __m512i sums = _mm512_shuffle_epi32(numbers, _MM_PERM_AAAA);
+  c.epilogue.floats = _mm512_test_epi32_mask(sums, sums) == 0xFFFF;
+  if (!c.epilogue.floats) {
+    numbers = parts(offsetof(ChannelData, integers));
+    DMLREF_UNROLL
+    for (int part = 0; part < 4; ++part) {
+      const std::byte* const data = channel + part * Shape::planes / 4 * p.channel_step;
+      std::memcpy(&f.factor[part], data + offsetof(ChannelData, factor), sizeof(double));
+      std::memcpy(&f.offset[part], data + offsetof(ChannelData, offset), sizeof(double));
+    }
   }
-  const __m512i numbers = parts(c.epilogue.floats ? offsetof(ChannelData, floats) : offsetof(ChannelData, integers));
   static_assert(offsetof(SumConstants, sum) == 0 && offsetof(SumConstants, scale) == 4 &&
                 offsetof(SumConstants, shift) == 8 && offsetof(SumConstants, tie_tolerance) == 12);
   c.start = _mm512_shuffle_epi32(numbers, _MM_PERM_AAAA);
@@ -323,14 +335,14 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_constants(const PlaneArgs& p, c
 }
 
 /// Adds the products of a row's quads with those of the kernel numbered `quad`.
-template <int Kernel>
-DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_quads(const PlaneConstants<Kernel>& c, const RowQuads& quads, int quad,
+template <class Shape>
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_quads(const PlaneConstants<Shape>& c, const RowQuads& quads, int quad,
                                                       __m512i (&sums)[4]) noexcept {
   DMLREF_UNROLL
-  for (int v = 0; v < 4; ++v) sums[v] = dot(sums[v], quads.of[v], c.weights[quad]);
-  if ((c.high_parts >> quad & 1) == 0) return;
+  for (std::size_t v = 0; v < 4; ++v) sums[v] = dot(sums[v], quads.of[v], c.weights[quad][v % Shape::sets]);
+  if (__builtin_expect((c.high_parts >> quad & 1) == 0, 1)) return;
   DMLREF_UNROLL
-  for (int v = 0; v < 4; ++v) sums[v] = dot(sums[v], quads.of[v], c.high[quad]);
+  for (std::size_t v = 0; v < 4; ++v) sums[v] = dot(sums[v], quads.of[v], c.high[quad][v % Shape::sets]);
 }
 
 /// Writes an output row of each plane, with a stride of 2 that and the next, the first plane's to `dst`. There are
@@ -399,7 +411,7 @@ template <int Stride, int Planes>
 /// the planes' rows reads beyond the tensor.
 template <class Shape>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, const ColumnPanel& panel,
-                                                        const PlaneConstants<Shape::kernel>& c, const ExactFactors& by,
+                                                        const PlaneConstants<Shape>& c, const ExactFactors& by,
                                                         const std::uint8_t* src, std::uint8_t* dst,
                                                         bool safe) noexcept {
   constexpr int kernel = Shape::kernel, stride = Shape::stride;
@@ -421,6 +433,13 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
   constexpr int begun = stride == 2 ? 1 : in_place ? kernel - 1 : kernel, groups = Shape::groups;
   __m512i sums[begun][4];             // of the output rows from the next one on, as far as they begin; stride 2: of two
   RowPixels<Shape> rows[kernel + 2];  // stride 2: of two output rows; the last ones are shared with the next two
+  const auto load_rows = [&](auto inner, int first, int end) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+    DMLREF_UNROLL
+    for (int r = first; r < end; ++r) rows[r] = row(inner);
+    if (stride == 1 || panel.plain) return;
+    DMLREF_UNROLL
+    for (int r = first; r < end; ++r) take_inside<Shape, 1, Shape::loads - 1>(panel, rows[r]);
+  };
   const auto begin = [&](__m512i(&of)[4]) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     DMLREF_UNROLL
     for (int v = 0; v < 4; ++v) of[v] = c.start;
@@ -434,20 +453,18 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
     for (int g = 0; g < groups; ++g) {
       quads = row_quads<Shape>(panel, a, b, g);
       DMLREF_UNROLL
-      for (int i = 0; i < count; ++i) {
-        add_quads<kernel>(c, quads, (last - i) * groups + g, sums[(at + i) % begun]);
-      }
+      for (int i = 0; i < count; ++i) add_quads(c, quads, (last - i) * groups + g, sums[(at + i) % begun]);
     }
   };
   DMLREF_UNROLL
   for (int r = 0; r < kernel - stride; ++r) {
-    rows[r] = row(std::false_type{});
+    load_rows(std::false_type{}, r, r + 1);
     if constexpr (stride == 1) {
       begin(sums[r]);
       add_row(rows[r], rows[r], r, r + 1, 0);
     }
   }
-  std::ptrdiff_t out = panel.x;  // where in the planes of the output the next rows begin
+  std::ptrdiff_t y = 0, out = panel.x;  // the next output row, and where in the planes it begins
   // Sums and writes the next output rows, whose sums are at `at`.
   const auto next_rows = [&](auto inner, int at, std::ptrdiff_t safe_rows, std::ptrdiff_t left)
       __attribute__((always_inline)) DMLREF_QLC_TARGET {
@@ -456,8 +473,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
       rows[0] = row(inner);
       add_row(rows[0], rows[0], kernel - 1, begun, at);
     } else {
-      DMLREF_UNROLL
-      for (int r = kernel - 2; r < kernel + 2; ++r) rows[r] = row(inner);
+      load_rows(inner, kernel - 2, kernel + 2);
       begin(sums[0]);
       DMLREF_UNROLL
       for (int r = 0; r < kernel; ++r) add_row(rows[r], rows[r + 2], r, 1, 0);
@@ -474,9 +490,10 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
     }
     if constexpr (in_place) {
       begin(sums[at]);
-      add_quads<kernel>(c, quads, 0, sums[at]);
+      add_quads(c, quads, 0, sums[at]);
     }
     out += stride * p.out.row_step;
+    y += stride;
   };
   // The sums of the row after the next one become those of the next one, and so on; the first ones become the last.
   const auto move_up = [&]() __attribute__((always_inline)) DMLREF_QLC_TARGET {
@@ -490,13 +507,16 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
   };
   constexpr std::ptrdiff_t rows_in = stride == 2 ? 4 : 1;  // that an output row, or two, complete
   constexpr int turns = in_place ? 2 : 1;                  // at once, so that sums need not move
-  for (std::ptrdiff_t y = 0; y < p.out.rows; y += stride) {
+  while (y < p.out.rows) {
     // Rows that need no checks: the plane has their input, and vectors of bytes may be read and written whole.
     std::ptrdiff_t inner = smaller((panel.safe_rows - y) / stride, (p.in.rows - next) / rows_in);
     if (!safe || next < 0 || c.epilogue.stores_sums) inner = 0;
-    for (; inner >= turns; inner -= turns, y += turns * stride) {
-      DMLREF_UNROLL
-      for (int at = 0; at < turns; ++at) next_rows(std::true_type{}, at, stride, stride);
+    const std::ptrdiff_t end = y + inner * stride;
+    bool second = turns == 2 && inner % 2 == 1;  // an odd row is the first one, rather than one with checks
+    if (second) move_up();
+    for (; y < end; second = false) {
+      if (__builtin_expect(!second, 1)) next_rows(std::true_type{}, 0, stride, stride);
+      if constexpr (turns == 2) next_rows(std::true_type{}, 1, stride, stride);
       if constexpr (turns < begun) move_up();
     }
     if (y < p.out.rows) {
@@ -514,9 +534,9 @@ template <class Shape>
     const ColumnPanel panel = make_panel<Shape>(p, x);
     for (std::ptrdiff_t first = 0; first < p.planes; first += Shape::planes) {
       const std::ptrdiff_t i = smaller(first, p.planes - Shape::planes);  // the last ones may be made twice
-      PlaneConstants<Shape::kernel> c;
+      PlaneConstants<Shape> c;
       PlaneFactors f;
-      make_constants<Shape::planes>(p, p.channel + i * p.channel_step, c, f);
+      make_constants<Shape>(p, p.channel + i * p.channel_step, c, f);
       const std::uint8_t* const src = p.in.src + i * p.in_plane_step;
       const std::ptrdiff_t begin = src + panel.column - p.tensor;
       const bool safe = begin >= 0 && begin + (p.in.rows - 1) * p.in.row_step < panel.safe;
@@ -527,17 +547,15 @@ template <class Shape>
 
 /// How many planes to make at once: 1, 2 or 4.
 constexpr int planes_at_once(const PlaneArgs& p) noexcept {
-  // Cycles for 64 bytes of output, measured on Sapphire Rapids.
-  constexpr std::ptrdiff_t costs[2][3] = {{25, 31, 38}, {32, 38, 48}};
+  const auto& costs = p.costs[p.stride == 2 ? 1 : 0];
   int best = 1;
   std::ptrdiff_t min_cost = 0;
-  for (int i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < 3; ++i) {
     const std::ptrdiff_t planes = std::ptrdiff_t{1} << i;
     const std::ptrdiff_t columns = 64 / planes / p.stride;
     // Of four planes with a stride of 1 one load of 16 bytes makes all quads of three rows.
-    if (planes == 4 && p.stride == 1 && p.kernel < 5 && p.out.width + (p.kernel - 1) * p.dilation > 16) break;
-    const std::ptrdiff_t cost =
-        (p.planes + planes - 1) / planes * ((p.out.width + columns - 1) / columns) * costs[p.stride - 1][i];
+    if (planes == 4 && p.stride == 1 && p.kernel < 5 && p.out.width + p.kernel > 17) break;
+    const std::ptrdiff_t cost = (p.planes + planes - 1) / planes * ((p.out.width + columns - 1) / columns) * costs[i];
     if (i == 0 || (cost < min_cost && planes <= p.planes)) {
       min_cost = cost;
       best = dmlref::detail::narrow<int>(planes);  // at most 4
@@ -572,13 +590,12 @@ DMLREF_QLC_TARGET inline void pixel_planes(const PlaneArgs& planes) noexcept {
   }
 }
 
-/// Three kernel rows, a quad for each; or five rows of five columns.
+/// Three kernel rows, a quad for each, which with a stride of 1 two outputs share; or five rows of five columns.
 inline bool planes_suit(const Geometry& g) noexcept {
-  const bool three = g.kernel_w > 1 && g.kernel_w <= 4 && g.kernel_h == 3, five = g.kernel_w == 5 && g.kernel_h == 5;
-  const bool columns_suit =
-      g.stride_x == 2 || five ? g.stride_x <= 2 && g.dilation_x == 1 : g.stride_x == 1 && g.dilation_x <= 2;
-  return g.in_channels == 1 && (three || five) && g.stride_y == g.stride_x && columns_suit && g.dilation_y == 1 &&
-         g.out_width >= 4 && g.in.x == 1 && g.in.y >= g.width && g.out.x == 1 && g.out.y >= g.out_width;
+  const bool three = g.kernel_h == 3 && g.kernel_w > 1 && g.kernel_w <= (g.stride_x == 2 ? 4 : 3);
+  return g.in_channels == 1 && (three || (g.kernel_h == 5 && g.kernel_w == 5)) && g.stride_y == g.stride_x &&
+         g.stride_x <= 2 && g.dilation_x == 1 && g.dilation_y == 1 && g.out_width >= 4 && g.in.x == 1 &&
+         g.in.y >= g.width && g.out.x == 1 && g.out.y >= g.out_width;
 }
 
 #endif
