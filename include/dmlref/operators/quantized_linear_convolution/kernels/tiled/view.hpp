@@ -63,10 +63,10 @@ struct BlockView {
   /// needs.
   TileOperands operands(Index block, Index c, Index y, Index x) const noexcept {
     const KernelRows rows = p.row_ranges[alike_at(y).range];
-    const Index first = rows.first * p.row_steps(), weight_step = 4 * p.filter.lanes;
+    const Index first = rows.first * p.row_steps, weight_step = 4 * p.filter.lanes;
     return {activations_of(y) + x * p.block.pixel_step,
             p.depth.offsets.data() + first,
-            (rows.last - rows.first) * p.row_steps(),
+            (rows.last - rows.first) * p.row_steps,
             p.block.pixel_step,
             weights(block, c) + first * weight_step,
             weight_step,
