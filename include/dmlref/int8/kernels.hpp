@@ -71,6 +71,12 @@ struct TileBytes {
 
 enum class TileOutput { sums, bytes };
 
+/// The same tiles of other lines of pixels, to bytes, and how far these lie apart.
+struct TileLines {
+  std::ptrdiff_t count = 1;
+  std::ptrdiff_t activations = 0, pixel_sums = 0, bytes = 0;
+};
+
 /// `count` tiles along the line of pixels: accumulator = offset + sum over k of activation * weight, modulo 2^32.
 /// Targets that do not `requantize` heed operands, offsets.channel and sums, of one tile.
 struct TileArgs {
@@ -80,6 +86,7 @@ struct TileArgs {
   TileSums sums;
   TileBytes bytes;
   std::ptrdiff_t count;
+  TileLines lines{};
 };
 
 /// What gather_pixels reads and writes.

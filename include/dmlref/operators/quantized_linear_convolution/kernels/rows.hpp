@@ -12,6 +12,26 @@
 DMLREF_BEGIN
 namespace fast::qlc {
 
+/// `width` bytes that are `step` apart, xor flip.
+inline void copy_apart(const std::uint8_t* src, Index step, Index width, std::uint8_t flip,
+                       std::uint8_t* dst) noexcept {
+  const auto copy16 = [&](Index at) {  // reads the seventeenth, too
+    using Bytes = std::uint8_t __attribute__((vector_size(16)));
+    Bytes a, b;
+    std::memcpy(&a, src + 2 * at, sizeof a);
+    std::memcpy(&b, src + 2 * at + 16, sizeof b);
+    a = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) ^ flip;
+    std::memcpy(dst + at, &a, sizeof a);
+  };
+  Index i = 0;
+  if (step == 2 && width > 16) {
+    for (; i + 16 < width; i += 16) copy16(i);
+    i = width - 1;
+    copy16(i - 16);
+  }
+  for (; i < width; ++i) dst[i] = static_cast<std::uint8_t>(src[i * step] ^ flip);
+}
+
 /// Copies `count` values of an input row from column `first` on, `step` columns apart, to dst; zero_point outside.
 inline void gather_row(const std::uint8_t* row, Index width, Index column_step, Index first, Index step, Index count,
                        std::uint8_t zero_point, std::uint8_t* dst) noexcept {
@@ -20,13 +40,16 @@ inline void gather_row(const std::uint8_t* row, Index width, Index column_step, 
     const Index before = ceil_div(-first, step);
     for (; i < count && i < before; ++i) dst[i] = zero_point;
   }
-  const Index end = first >= width ? 0 : (width - first + step - 1) / step;  // columns at or past `width` begin here
-  const Index inside = end < count ? end : count;
-  if (step * column_step == 1 && inside > i) {
-    std::memcpy(dst + i, row + (first + i), static_cast<std::size_t>(inside - i));
+  Index inside = count;  // columns at or past `width` begin here
+  if (first + (count - 1) * step >= width) inside = first >= width ? 0 : (width - first + step - 1) / step;
+  if (inside > i) {
+    const std::uint8_t* const from = row + (first + i * step) * column_step;
+    if (step * column_step == 1) {
+      std::memcpy(dst + i, from, static_cast<std::size_t>(inside - i));
+    } else {
+      copy_apart(from, step * column_step, inside - i, 0, dst + i);
+    }
     i = inside;
-  } else {
-    for (; i < inside; ++i) dst[i] = row[(first + i * step) * column_step];
   }
   if (i < count) std::memset(dst + i, zero_point, static_cast<std::size_t>(count - i));
 }

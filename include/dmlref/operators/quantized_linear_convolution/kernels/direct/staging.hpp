@@ -15,6 +15,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/layout.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/rows.hpp"
 #include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
@@ -55,19 +56,11 @@ inline void copy_row(const std::uint8_t* src, std::ptrdiff_t width, std::uint8_t
   }
 }
 
-/// The same of bytes that are `step` apart.
-inline void copy_apart(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdiff_t width, std::uint8_t flip,
-                       std::uint8_t* dst) noexcept {
-  using Bytes = std::uint8_t __attribute__((vector_size(16)));
-  std::ptrdiff_t i = 0;
-  for (; step == 2 && i + 16 < width; i += 16) {
-    Bytes a, b;
-    std::memcpy(&a, src + 2 * i, sizeof a);
-    std::memcpy(&b, src + 2 * i + 16, sizeof b);
-    a = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) ^ flip;
-    std::memcpy(dst + i, &a, sizeof a);
-  }
-  for (; i < width; ++i) dst[i] = static_cast<std::uint8_t>(src[i * step] ^ flip);
+/// Rows of bytes; a function of its own, so that nothing but the rows takes registers.
+DMLREF_NOINLINE inline void copy_rows(const std::uint8_t* src, std::ptrdiff_t src_step, std::ptrdiff_t rows,
+                                      std::ptrdiff_t width, std::uint8_t flip, std::uint8_t* dst,
+                                      std::ptrdiff_t dst_step) noexcept {
+  for (std::ptrdiff_t r = 0; r < rows; ++r) copy_row(src + r * src_step, width, flip, dst + r * dst_step);
 }
 
 /// Rows of results, of one byte or of four each, to the output: element r * dst_row_step + i * dst_step for i < width,
@@ -75,12 +68,11 @@ inline void copy_apart(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdif
 inline void unstage(const std::uint8_t* src, std::ptrdiff_t row_step, std::ptrdiff_t rows, std::ptrdiff_t width,
                     std::uint8_t* dst, std::ptrdiff_t dst_row_step, std::ptrdiff_t dst_step,
                     std::ptrdiff_t bytes) noexcept {
+  if (dst_step == 1) return copy_rows(src, bytes * row_step, rows, bytes * width, 0, dst, bytes * dst_row_step);
   for (std::ptrdiff_t r = 0; r < rows; ++r) {
     const std::uint8_t* const from = src + bytes * r * row_step;
     std::uint8_t* const to = dst + bytes * r * dst_row_step;
-    if (dst_step == 1) {
-      copy_row(from, bytes * width, 0, to);
-    } else if (bytes == 1) {
+    if (bytes == 1) {
       for (std::ptrdiff_t i = 0; i < width; ++i) to[i * dst_step] = from[i];
     } else {
       for (std::ptrdiff_t i = 0; i < width; ++i) std::memcpy(to + 4 * i * dst_step, from + 4 * i, 4);
@@ -160,22 +152,24 @@ class Staging {
         std::uint8_t* const end = dst + phase_bytes(pitch);
         fill(dst, before);
         dst += before;
-        Index at = plane * g_.in.c + rows.first * g_.in.y + columns.first * g_.in.x;  // no address if there are no rows
-        for (Index r = 0; r < rows.count && columns.count > 0; ++r, dst += row_bytes, at += row_step) {
-          const std::uint8_t* const src = input + at;
-          // Into the row itself and the next one, which are written later.
-          for (Index i = columns.count * pitch / 16 * 16; i < row_bytes; i += 16) fill(dst + i, 16);
-          if (step == channels && pitch == channels) {
-            copy_row(src, columns.count * channels, flip, dst);
-          } else if (channels == 1) {
-            copy_apart(src, step, columns.count, flip, dst);
-          } else {
-            for (Index x = 0; x < columns.count; ++x) {
-              copy_row(src + x * step, channels, flip, dst + x * pitch);
-              if (channels != pitch) fill(dst + x * pitch + channels, pitch - channels);
-            }
+        const Index count = columns.count > 0 ? rows.count : 0;
+        for (Index r = 0; r < count; ++r) {  // into the row itself and the next one, which are written later
+          for (Index i = columns.count * pitch / 16 * 16; i < row_bytes; i += 16) fill(dst + r * row_bytes + i, 16);
+        }
+        const Index at = plane * g_.in.c + rows.first * g_.in.y + columns.first * g_.in.x;
+        const std::uint8_t* const src = count == 0 ? input : input + at;  // no address without rows
+        const bool joined = step == channels && pitch == channels;
+        if (joined) copy_rows(src, row_step, count, columns.count * channels, flip, dst, row_bytes);
+        for (Index r = 0; r < count && !joined; ++r) {
+          const std::uint8_t* const from = src + r * row_step;
+          std::uint8_t* const row = dst + r * row_bytes;
+          channels == 1 ? copy_apart(from, step, columns.count, flip, row)
+                        : copy_rows(from, step, columns.count, channels, flip, row, pitch);
+          for (Index x = 0; x < columns.count && channels != pitch; ++x) {
+            fill(row + x * pitch + channels, pitch - channels);
           }
         }
+        dst += count * row_bytes;
         fill(dst, end - dst);
       }
     }

@@ -77,7 +77,7 @@ inline void sum_planes(const BlockView& v) noexcept {
   for (Index y = 0; y < v.place.rows; ++y) {
     std::int32_t* const sums = v.pixel_sums(y);
     for (Index tap = 0; tap < p.g.taps(); ++tap) {
-      const Index step = tap / p.g.kernel_w * p.row_steps() + tap % p.g.kernel_w;  // of the tap's first plane
+      const Index step = tap / p.g.kernel_w * p.row_steps + tap % p.g.kernel_w;  // of the tap's first plane
       const std::int32_t* from =
           v.positions() + (y * p.block.out_row_step + p.depth.offsets[static_cast<std::size_t>(step)]) / 4;
       for (Index x = 0; x < v.place.columns; ++x) {
@@ -93,7 +93,7 @@ inline void sum_activations(const BlockView& v) noexcept {
   const Staging staging = p.block.order.staging;
   if (staging == Staging::pixels) {
     sum_pixels(v);
-  } else if (staging == Staging::planes && p.g.taps() > 1) {
+  } else if (staging == Staging::planes && p.block.order.folded == 1 && p.g.taps() > 1) {
     sum_planes(v);
   } else {
     for (Index y = 0; y < v.place.rows; ++y) {

@@ -56,7 +56,8 @@ std::int32_t pack_channel(const std::uint8_t* channel, const Index* offsets, Ind
 /// Whether a set's pack_rows can do it: bytes, taps side by side, channels that fill their groups where groups of taps
 /// are apart.
 inline bool packs_rows(const Geometry& g, const DepthOrder& order, const Kernels& kernels) noexcept {
-  if (kernels.pack_rows == nullptr || order.group != 4 || order.staging == Staging::windows) return false;
+  if (kernels.pack_rows == nullptr || order.group != 4) return false;
+  if (order.staging == Staging::windows || order.folded > 1) return false;
   if (g.taps() == 1) return g.filter_of_rows();
   const bool side_by_side = (g.kernel_w == 1 || g.filter.x == 1) && (g.kernel_h == 1 || g.filter.y == g.kernel_w);
   return side_by_side && g.taps() <= 128 && (order.staging == Staging::planes || g.in_channels % 4 == 0);

@@ -140,10 +140,12 @@ struct Blocking {
         return {order, true};
       }
     } else {
-      if (g.in_channels < 4 && g.kernel_w > 1 && g.dilation_x == 1 && order.group % g.stride_x == 0) {
+      if (g.in_channels < 4 && g.kernel_w > 1 && g.dilation_x == 1) {
         DepthOrder windows = order;
         windows.staging = Staging::windows;
-        if (windows.steps() < order.steps()) order = windows;
+        if (g.in_channels % order.group != 0 && g.stride_x <= g.kernel_w) order.folded = g.stride_x;
+        const Index margin = order.folded > 1 ? 0 : 1;  // columns are folded less fast than windows are made
+        if (order.group % g.stride_x == 0 && windows.steps() + margin <= order.steps()) order = windows;
       }
       // Planes of many channels may be staged as pixels.
       const bool gathers =
@@ -164,15 +166,12 @@ struct Blocking {
   void choose_block(const Geometry& g, const DepthOrder& order, bool in_place, const Tuning::Convolution& tuning) {
     const Index grain = std::visit([](const auto& of) { return of.grain; }, strategy);
     const Index staged_target = tuning.tiled_block;
-    // A 1x1 layer of few channels has little to do in a block of that size: up to four times as many pixels, while they
+    // A layer of few products has little to do in a block of that size: up to four times as many pixels, while they
     // leave slack in the L1 cache; less of it where few output channels read them, as the input passes through, too.
     const Index narrow_row = std::visit([](const auto& of) { return of.block; }, strategy);
-    Index wide_row = narrow_row;
-    if (g.taps() == 1) {
-      const Index target = g.out_channels < g.in_channels ? tuning.shallow_block_of_few : tuning.shallow_block;
-      wide_row = target / (4 * order.steps()) / grain * grain;
-      wide_row = wide_row < narrow_row ? narrow_row : smaller(wide_row, 896);
-    }
+    const Index target = g.out_channels < g.in_channels ? tuning.shallow_block_of_few : tuning.shallow_block;
+    Index wide_row = target / (4 * order.steps()) / grain * grain;
+    wide_row = wide_row < narrow_row ? narrow_row : smaller(wide_row, 896);
     const Index max_pixels = wide_row * 8 / 7;
     Index columns = g.out_width <= max_pixels ? g.out_width : wide_row;
     while (columns > 16 && make_staged_block(g, order, 1, columns, in_place).bytes > staged_target) {
@@ -233,8 +232,6 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     return g.results == Results::bytes && kernels.rounds_by_multiply_add && g.depth() <= deepest;
   }
 
-  Index row_steps() const noexcept { return block.order.row_steps(); }
-
   /// How many sums are kept with channels in lanes.
   Index channel_sums() const noexcept { return 16 * 4 * kernels.lanes; }
 
@@ -245,6 +242,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
 
   const Kernels& kernels;
   DepthTables depth;
+  Index row_steps = block.order.row_steps();  // stored: a division
   std::vector<std::int32_t> plane_offsets;
   std::vector<KernelRows> row_ranges;  // the first one: all rows
   std::vector<RowsAlike> alike;        // of all output rows, from the first on

@@ -65,32 +65,36 @@ inline void run_channels(const BlockView& v, Index first_block, Index last_block
         rounded_alike(v, packed, channel_vectors(kernels.channel_tiles, last_block - block, columns, requantized));
     const Index width = vectors * lanes;
     const bool in_place = requantized && v.p.g.out.c == 1 && channel + width <= v.p.g.out_channels;
-    const Index pitch = in_place ? v.p.g.out.x : width;
-    for (Index y = 0; y < v.place.rows; ++y) {
-      std::uint8_t* const row = in_place ? v.output_at(channel, y) : v.bytes() + y * columns * pitch;
-      for (Index x = 0; x < columns;) {
-        const auto [tile, equal] = kernels.channel_tiles.share(vectors, columns - x, x);
-        x = smaller(x, columns - tile.rows);
-        std::uint8_t* const bytes = row + x * pitch;
-        const Index max_tiles = requantized          ? columns
-                                : kernels.requantize ? v.p.channel_sums() / (tile.rows * width)
-                                                     : 1;  // tiles at a time
-        const Index count = smaller(max_tiles, equal), pixels = count * tile.rows;
-        tile.run({v.operands(block, 0, y, x),
-                  v.offsets(packed, y, x),
-                  requantized ? TileOutput::bytes : TileOutput::sums,
-                  {v.sums(), width},
-                  {v.run.requantizer, packed, bytes, pitch, width},
-                  count});
-        if (!requantized) {
-          if (v.run.term_follows()) {
-            kernels.add_outer(v.sums(), width, pixels, width, v.pixel_sums(y) + x,
-                              v.run.minus_filter_zero_point + packed);
-          }
-          kernels.quantize(v.sums(), ceil_div(pixels * width, 64), v.run.requantizer, packed, width, bytes);
+    const Index pitch = in_place ? v.p.g.out.x : width, line_bytes = in_place ? v.p.g.out.y : columns * pitch;
+    // Of `lines` rows, from column `x` on; returns where the next tiles begin.
+    const auto run = [&](Index x, Index y, Index lines) {
+      const auto [tile, equal] = kernels.channel_tiles.share(vectors, columns - x, x);
+      x = smaller(x, columns - tile.rows);
+      const Index max_tiles = requantized          ? columns
+                              : kernels.requantize ? v.p.channel_sums() / (tile.rows * width)
+                                                   : 1;  // tiles at a time
+      const Index count = smaller(max_tiles, equal), pixels = count * tile.rows;
+      std::uint8_t* const bytes = (in_place ? v.output_at(channel, y) : v.bytes() + y * line_bytes) + x * pitch;
+      tile.run({v.operands(block, 0, y, x),
+                v.offsets(packed, y, x),
+                requantized ? TileOutput::bytes : TileOutput::sums,
+                {v.sums(), width},
+                {v.run.requantizer, packed, bytes, pitch, width},
+                count,
+                {lines, v.p.block.out_row_step, v.p.pixel_pitch, line_bytes}});
+      if (!requantized) {
+        if (v.run.term_follows()) {
+          kernels.add_outer(v.sums(), width, pixels, width, v.pixel_sums(y) + x,
+                            v.run.minus_filter_zero_point + packed);
         }
-        x += pixels;
+        kernels.quantize(v.sums(), ceil_div(pixels * width, 64), v.run.requantizer, packed, width, bytes);
       }
+      return x + pixels;
+    };
+    if (requantized) run_lines(v, run);
+    // Row by row: blocks of 64 sums may end beyond a row, whose next one follows.
+    for (Index y = 0; y < v.place.rows && !requantized; ++y) {
+      for (Index x = 0; x < columns;) x = run(x, y, 1);
     }
     if (!in_place) write_channels(v, channel, width);
   }

@@ -65,30 +65,33 @@ inline void run_pixels(const BlockView& v, Index first_block, Index last_block) 
       rows = rows_of_next(kernels.pixel_tiles, max_vectors, alike(v, packed, channels - c));
       const bool in_place = requantized && out_step.x == 1;
       const Index pitch = in_place ? out_step.c : v.p.pixel_pitch;
+      // Of `lines` rows, from column `x` on; returns where the next tiles begin.
+      const auto run = [&](Index x, Index y, Index lines) {
+        const Index left = columns - x, vectors = pixel_vectors(kernels, left), width = vectors * lanes;
+        const Index count = requantized && x == 0 ? max_tiles : 1;
+        std::uint8_t* const bytes = (in_place ? v.output_at(channel, y) : v.bytes()) + x;
+        kernels.pixel_tiles.fit(vectors, rows)
+            .run({v.operands(block, c, y, x),
+                  v.offsets(packed, y, x),
+                  requantized ? TileOutput::bytes : TileOutput::sums,
+                  {v.sums() + x, v.p.pixel_pitch},
+                  {v.run.requantizer, packed, bytes, pitch, smaller(left, width)},
+                  count,
+                  {lines, v.p.block.out_row_step, v.p.pixel_pitch, out_step.y}});
+        return x + count * width;
+      };
+      if (in_place) {
+        run_lines(v, run);
+        continue;
+      }
       for (Index y = 0; y < v.place.rows; ++y) {
         std::uint8_t* const out = v.output_at(channel, y);
-        std::uint8_t* const bytes = in_place ? out : v.bytes();
-        TileOperands operands = v.operands(block, c, y, 0);
-        TileOffsets offsets = v.offsets(packed, y, 0);
-        for (Index x = 0; x < columns;) {
-          const Index left = columns - x, vectors = pixel_vectors(kernels, left), width = vectors * lanes;
-          const Index count = requantized && x == 0 ? max_tiles : 1;
-          kernels.pixel_tiles.fit(vectors, rows)
-              .run({operands,
-                    offsets,
-                    requantized ? TileOutput::bytes : TileOutput::sums,
-                    {v.sums() + x, v.p.pixel_pitch},
-                    {v.run.requantizer, packed, bytes + x, pitch, smaller(left, width)},
-                    count});
-          x += count * width;
-          operands.activations += count * width * v.p.block.pixel_step;
-          offsets.pixel_sums += count * width;
-        }
+        for (Index x = 0; x < columns;) x = run(x, y, 1);
         if (!requantized) {
           quantize_lines(v, y, channel, packed, rows);
-        } else if (!in_place) {
+        } else {
           for (Index x = 0; x < columns; ++x) {
-            for (Index r = 0; r < rows; ++r) out[x * out_step.x + r * out_step.c] = bytes[r * pitch + x];
+            for (Index r = 0; r < rows; ++r) out[x * out_step.x + r * out_step.c] = v.bytes()[r * pitch + x];
           }
         }
       }

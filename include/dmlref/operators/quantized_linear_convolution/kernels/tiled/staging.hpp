@@ -4,7 +4,8 @@
 // planes   channels far apart (NCHW): `group` channels are interleaved, so that one load brings their values at
 //          neighbouring pixels:          plane of channels | input row | column phase | column | channel in group
 //          With a horizontal stride s the columns are de-interleaved into s phases: a tap's pixels are neighbours
-//          again.
+//          again. Where few channels do not fill their groups, s neighbouring columns are one of s times as many
+//          channels (`folded`, space to depth).
 // windows  1 to 3 channels: the group is made of horizontal neighbours instead:
 //                                        channel | input row | window position | column in group
 // pixels   channels side by side (NHWC): input row | column | channel; the taps of one kernel row are one run of bytes.
@@ -35,16 +36,18 @@ enum class Staging { planes, windows, pixels };
 struct DepthOrder {
   Staging staging;
   Index group, channels, kernel_h, kernel_w;
-  bool joined;  // pixels: the columns of a kernel row follow each other without a gap (no dilation)
+  bool joined;       // pixels: the columns of a kernel row follow each other without a gap (no dilation)
+  Index folded = 1;  // planes: so many neighbouring columns are one; the stride, where more than 1
 
   /// Pixels whose distance would be a multiple of 1024 bytes meet in few sets of the L1 cache: staged with gaps.
   bool apart() const noexcept { return staging == Staging::pixels && group == 2 && !joined && channels % 512 == 0; }
-  Index channel_groups() const noexcept { return ceil_div(channels, group); }
+  Index channel_groups() const noexcept { return ceil_div(folded * channels, group); }
   Index column_groups() const noexcept { return ceil_div(kernel_w, group); }
   Index run() const noexcept { return ceil_div(joined ? kernel_w * channels : channels, group); }
   Index steps() const noexcept {
     switch (staging) {
-      case Staging::planes: return channel_groups() * kernel_h * kernel_w;
+      case Staging::planes:
+        return kernel_h * (kernel_w / folded * channel_groups() + ceil_div(kernel_w % folded * channels, group));
       case Staging::windows: return channels * kernel_h * column_groups();
       case Staging::pixels: return kernel_h * (joined ? 1 : kernel_w) * run();
     }
@@ -128,7 +131,7 @@ inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order,
     b.row_bytes = round_up((b.phase_columns - 1) * g.stride_x + order.group + 64, 64);
   } else {
     b.pixel_step = 4;
-    b.phases = g.kernel_w == 1 ? 1 : smaller(b.step_x, b.in_columns);
+    b.phases = g.kernel_w == 1 || order.folded > 1 ? 1 : smaller(b.step_x, b.in_columns);
     b.phase_columns = columns + (g.kernel_w - 1) * b.tap_x / b.step_x;
     if (order.group == 2) b.phase_columns = round_up(b.phase_columns, 8);  // vectors that do not straddle lines
     b.row_step = 4 * b.phases * b.phase_columns;
@@ -165,12 +168,15 @@ inline DepthTables depth_tables(const Geometry& g, const StagedBlock& b) {
   for (Index y = 0; y < g.kernel_h; ++y) {
     const Index row = y * b.tap_y * b.row_step;
     if (order.staging == Staging::planes) {
-      for (Index c = 0; c < g.in_channels; c += order.group) {
-        for (Index x = 0; x < g.kernel_w; ++x) {
+      const Index channels = g.in_channels;
+      for (Index c = 0; c < order.folded * channels; c += order.group) {
+        for (Index x = 0; x + c / channels < g.kernel_w; x += order.folded) {
           const Index column = x * b.tap_x;
           const Index place = column % b.step_x * b.phase_columns + column / b.step_x;
-          add(row + c / order.group * b.plane_step + 4 * place,
-              [&](Index e) { return weight(c + e < g.in_channels, c + e, y, x); });
+          add(row + c / order.group * b.plane_step + 4 * place, [&](Index e) {
+            const Index of = (c + e) / channels;  // the column, of those that are folded
+            return weight(of < order.folded && x + of < g.kernel_w, (c + e) % channels, y, x + of);
+          });
         }
       }
     } else if (order.staging == Staging::windows) {
@@ -262,21 +268,25 @@ inline void interleave_planes(const StagingArgs& a, const InputRow& row, std::ui
   }
 }
 
-/// Planes whose columns are apart: value by value, of one column phase after the other, or of one tap.
+/// Planes whose columns are apart, or folded: value by value, of one column phase after the other, or of one tap.
 inline void gather_planes(const StagingArgs& a, const InputRow& row, std::uint8_t* to) noexcept {
   const Geometry& g = a.g;
   const StagedBlock& b = a.block;
   const Index pitch = (b.row_bytes - 256) / 4;
   const Index parts = b.columns_by_tap ? g.kernel_w : b.phases, apart = b.columns_by_tap ? g.dilation_x : 1;
   const Index count = b.columns_by_tap ? b.columns : b.phase_columns;
-  for (Index c = 0; c < g.in_channels; c += b.order.group, to += b.plane_step) {
+  Index c = 0;
+  for (Index folded = 0; folded < b.order.folded; to += b.plane_step) {
     const std::uint8_t* rows[4] = {a.scratch, a.scratch, a.scratch, a.scratch};
-    for (Index e = 0; e < b.order.group && c + e < g.in_channels; ++e) {
+    for (Index e = 0; e < b.order.group && folded < b.order.folded; ++e) {
       rows[e] = a.scratch + e * pitch;
       for (Index part = 0; part < parts; ++part) {
-        gather_row(row.at + (c + e) * g.in.c, row.width, g.in.x, row.first + part * apart, g.stride_x, count,
+        gather_row(row.at + c * g.in.c, row.width, g.in.x, row.first + folded + part * apart, g.stride_x, count,
                    a.zero_point, a.scratch + e * pitch + part * count);
       }
+      if (++c < g.in_channels) continue;
+      c = 0;
+      ++folded;
     }
     a.kernels.interleave(rows, parts * count, a.flip, to);
   }
@@ -355,7 +365,7 @@ inline void stage(const StagingArgs& a, const std::uint8_t* input, const BlockPl
     std::uint8_t* const to = staged + r * b.row_step;
     switch (b.order.staging) {
       case Staging::planes:
-        if (!b.columns_by_tap && (outside || g.in.x == 1)) {
+        if (!b.columns_by_tap && b.order.folded == 1 && (outside || g.in.x == 1)) {
           interleave_planes(a, row, to);
         } else {
           gather_planes(a, row, to);

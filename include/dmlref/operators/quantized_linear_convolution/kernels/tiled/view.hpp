@@ -53,21 +53,28 @@ struct BlockView {
   /// Whether tiles round the sums of a packed channel, which they hold in registers.
   bool in_registers(Index packed) const noexcept { return run.tiles_round && run.requantizer.in_registers[packed]; }
 
+  /// The rows that need the same steps as output row `y`.
+  const RowsAlike& alike_at(Index y) const noexcept {
+    const RowsAlike* rows = p.alike.data();
+    while (rows->end <= place.y + y) ++rows;
+    return *rows;
+  }
   /// A tile from pixel `x` of output row `y` and channel `c` of filter block `block` on: only the steps that the row
   /// needs.
   TileOperands operands(Index block, Index c, Index y, Index x) const noexcept {
-    const KernelRows rows = p.row_ranges[range_of(y)];
-    const Index first = rows.first * p.row_steps(), weight_step = 4 * p.filter.lanes;
+    const KernelRows rows = p.row_ranges[alike_at(y).range];
+    const Index first = rows.first * p.row_steps, weight_step = 4 * p.filter.lanes;
     return {activations_of(y) + x * p.block.pixel_step,
             p.depth.offsets.data() + first,
-            (rows.last - rows.first) * p.row_steps(),
+            (rows.last - rows.first) * p.row_steps,
             p.block.pixel_step,
             weights(block, c) + first * weight_step,
             weight_step,
             p.filter.block_bytes()};
   }
   TileOffsets offsets(Index packed, Index y, Index x) const noexcept {
-    const std::int32_t* channel = run.channel_offset + static_cast<Index>(range_of(y)) * p.offset_pitch() + packed;
+    const std::int32_t* channel =
+        run.channel_offset + static_cast<Index>(alike_at(y).range) * p.offset_pitch() + packed;
     return {channel, run.term, run.term == ZeroPointTerm::product ? run.channel_factor + packed : nullptr,
             pixel_sums(y) + x};
   }
@@ -79,14 +86,19 @@ struct BlockView {
   std::uint8_t* memory;
   const std::uint8_t* input;        // of the image's group
   const std::uint8_t* activations;  // the block's first pixel
-
- private:
-  std::size_t range_of(Index y) const noexcept {
-    const RowsAlike* rows = p.alike.data();
-    while (rows->end <= place.y + y) ++rows;
-    return rows->range;
-  }
 };
+
+/// Calls run(x, y, lines), which returns where the next tiles begin, for the rows of a block, as many at a time as need
+/// the same steps.
+template <class RunTiles>
+void run_lines(const BlockView& v, const RunTiles& run) noexcept {
+  for (Index x = 0, next = 0; x < v.place.columns; x = next) {
+    for (Index y = 0, lines = 0; y < v.place.rows; y += lines) {
+      lines = smaller(v.alike_at(y).end - v.place.y, v.place.rows) - y;
+      next = run(x, y, lines);
+    }
+  }
+}
 
 }  // namespace fast::qlc::tiled
 DMLREF_END

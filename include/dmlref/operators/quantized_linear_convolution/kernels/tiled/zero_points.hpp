@@ -65,7 +65,7 @@ void subtract_zero_points(const Plan& p, const std::int32_t* zero, std::byte* pa
     }
     return true;
   });
-  const Index of_row = p.row_steps() * elements;
+  const Index of_row = p.row_steps * elements;
   for (Index ky = 0; ky < p.g.kernel_h; ++ky) {
     std::int32_t weights = 0;  // of a channel
     for (Index e = ky * of_row; e < (ky + 1) * of_row; ++e)
