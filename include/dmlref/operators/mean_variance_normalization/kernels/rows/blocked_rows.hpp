@@ -250,26 +250,24 @@ struct BlockedRowsExecution : RowExecution<T> {
     return statistics_from(sums, block_size(block), [&] { return read(base, block, work.row); });
   }
 
-  /// The results of a summation block where it lies. `pipelined`: with sums of the same summation block of another
-  /// group.
-  void normalize_segments(const Place& base, std::uint64_t block, const SegmentTable::List& list,
-                          const Prefetch& prefetch, const Summed<Real>* pipelined, const GroupCoefficients& group,
-                          ExactSlot& exact, Workspace<T>& work) const noexcept {
+  /// The results of a summation block where it lies. `summed`: the same summation block of another group, whose `sums`
+  /// are formed meanwhile, or null. (Written at once: what is copied right after its parts were stored waits for all
+  /// stores before them.)
+  void normalize_segments(const Place& base, std::uint64_t block, const SegmentTable::List& list, Prefetch prefetch,
+                          const std::byte* summed, SumAndSquare* sums, const GroupCoefficients& group, ExactSlot& exact,
+                          Workspace<T>& work) const noexcept {
     const auto c = coefficients_of(base, block * summation_block, block_size(block), group, work);
-    Results<Real> results{Source::memory,
-                          input_at(base),
-                          nullptr,
-                          output_at(base),
-                          list.segments,
-                          list.count,
-                          upper_bound_of(op.parameters.activation.type),
-                          streams,
-                          prefetch};
-    if (pipelined != nullptr) {
-      results.source = Source::memory_and_sums;
-      results.summed = *pipelined;
-    }
-    results.list = work.ill_conditioned;
+    const Results<Real> results{summed != nullptr ? Source::memory_and_sums : Source::memory,
+                                input_at(base),
+                                nullptr,
+                                output_at(base),
+                                list.segments,
+                                list.count,
+                                upper_bound_of(op.parameters.activation.type),
+                                streams,
+                                prefetch,
+                                {summed, sums, nullptr},
+                                work.ill_conditioned};
     const Corrections corrections =
         corrections_of(form_results(op.finish, results, c, group, work), c.per_element, c.shared);
     correct(base, block, corrections, group, exact, work);
@@ -312,7 +310,7 @@ struct BlockedRowsExecution : RowExecution<T> {
     auto& [all, exact] = group_at(group);
     for (std::uint64_t c = begin; c < end; ++c) {
       if (rows.in_segments) {
-        normalize_segments(base, c, table.of(c), prefetch_of(base, ahead.output), nullptr, all, exact, work);
+        normalize_segments(base, c, table.of(c), prefetch_of(base, ahead.output), nullptr, nullptr, all, exact, work);
       } else if (rows.has_segments) {
         normalize_gathered(base, c, table.of(c), ahead, all, exact, work);
       } else {
@@ -370,9 +368,9 @@ struct BlockedRowsExecution : RowExecution<T> {
             if (k < more && rows.is_pipelined) {
               const Address read_next = address_of(input_at(next), read_ahead * element_bytes);
               SumAndSquare sums;
-              const Summed<Real> pipelined{input_at(next), &sums};
               auto& [all, exact] = group_at(g + k);
-              normalize_segments(base[k], c, table.of(c), {read_next, read_next}, &pipelined, all, exact, work);
+              normalize_segments(base[k], c, table.of(c), {read_next, read_next}, input_at(next), &sums, all, exact,
+                                 work);
               statistics()[(g + at_once + k) * op.blocks + c] =
                   statistics_from(sums, block_size(c), [&] { return read(next, c, work.row); });
               continue;

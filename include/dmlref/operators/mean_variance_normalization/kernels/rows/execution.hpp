@@ -262,7 +262,7 @@ struct RowExecution {
                                     const GroupCoefficients& group, Workspace<T>& work) const noexcept {
     Place place = base;
     bool per_element = op.geometry.varying;
-    if (per_element && op.blocks > 1) {
+    if (per_element && op.blocks > 1 && op.geometry.reduced.rank > 1) {
       const Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
       place = walk.place();
       per_element = walk.step().scale != 0 || walk.step().bias != 0 || walk.stretch() < static_cast<Index>(size);
