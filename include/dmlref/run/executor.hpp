@@ -2,12 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <type_traits>
 
 #include "dmlref/config.hpp"
 #include "dmlref/config/floating_point.hpp"
-#include "dmlref/isa/upper_halves.hpp"
 
 DMLREF_BEGIN
 
@@ -70,20 +67,6 @@ class ComputingExecutor final : public Executor {
   Executor& executor_;
   DefaultEnvironment& environment_;
 };
-
-/// Hands a callable to an executor without allocating.
-template <class F>
-void parallel_for(Executor& executor, std::size_t count, F&& body) {
-  using Body = std::remove_reference_t<F>;
-  clear_upper_halves();  // for the executor's own code, and threads that it starts
-  executor.parallel_for(
-      count,
-      [](void* context, std::size_t index) {
-        (*static_cast<Body*>(context))(index);
-        clear_upper_halves();
-      },
-      const_cast<void*>(static_cast<const void*>(std::addressof(body))));
-}
 
 }  // namespace detail
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,20 @@ struct Bindings {
   const std::byte* persistent = nullptr;            // the plan's own part
   std::byte* temporary = nullptr;
 };
+
+/// Hands a callable to an executor without allocating.
+template <class F>
+void parallel_for(Executor& executor, std::size_t count, F&& body) {
+  using Body = std::remove_reference_t<F>;
+  clear_upper_halves();  // for the executor's own code, and threads that it starts
+  executor.parallel_for(
+      count,
+      [](void* context, std::size_t index) {
+        (*static_cast<Body*>(context))(index);
+        clear_upper_halves();
+      },
+      const_cast<void*>(static_cast<const void*>(std::addressof(body))));
+}
 
 template <class Concrete>
 class PlanOf;
