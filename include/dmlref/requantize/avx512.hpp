@@ -17,15 +17,23 @@ namespace fast::qlc::requantize::avx512 {
 
 using V = simd::avx512::Vector;
 
+/// Shuffles of bytes that put the high, or the low, half of each 32-bit lane into both.
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i high_to_both() noexcept {
+  return _mm512_broadcast_i32x4(_mm_setr_epi8(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15));
+}
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i low_to_both() noexcept {
+  return _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13));
+}
+/// The bytes of the lower, or of the upper, half of each 32-bit lane.
+inline constexpr __mmask64 bytes_of_low = 0x3333333333333333, bytes_of_high = 0xCCCCCCCCCCCCCCCC;
+
 /// The high halves of 32-bit lanes as words, interleaved: even[0], odd[0], even[1], ….
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i join_high_halves(__m512i even, __m512i odd) noexcept {
-  const __m128i high = _mm_setr_epi8(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15);
-  return _mm512_mask_shuffle_epi8(odd, 0x3333333333333333, even, _mm512_broadcast_i32x4(high));
+  return _mm512_mask_shuffle_epi8(odd, bytes_of_low, even, high_to_both());
 }
 /// The same of low halves.
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i join_low_halves(__m512i even, __m512i odd) noexcept {
-  const __m128i low = _mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13);
-  return _mm512_mask_shuffle_epi8(even, 0xCCCCCCCCCCCCCCCC, odd, _mm512_broadcast_i32x4(low));
+  return _mm512_mask_shuffle_epi8(even, bytes_of_high, odd, low_to_both());
 }
 
 /// Whether the low half of a lane of `minimum`, the minimum words of vectors in fixed point, is at most its
@@ -46,14 +54,11 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE unsigned lanes_near_ties(__m512i f
 
 #include "dmlref/requantize/lane_epilogue-inl.hpp"
 
-/// Two vectors' halves as words, those of the first in even places, by one shuffle. Its constants take registers, which
-/// tiles have when their products are done. They are hidden from the optimizers: one makes them anew for every 64 sums,
-/// another knows a longer way.
+/// join_high_halves and join_low_halves with constants that stay in registers, which tiles have when their products are
+/// done. They are hidden from the optimizers: one makes them anew for every 64 sums, another knows a longer way.
 class ShuffledHalves {
  public:
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE ShuffledHalves() noexcept
-      : high_(_mm512_broadcast_i32x4(_mm_setr_epi8(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15))),
-        low_(_mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13))) {
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE ShuffledHalves() noexcept : high_(high_to_both()), low_(low_to_both()) {
     __asm__("" : DMLREF_IN_ZMM(high_), DMLREF_IN_ZMM(low_), DMLREF_IN_MASK(low_bytes_), DMLREF_IN_MASK(high_bytes_));
   }
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i high(__m512i even, __m512i odd) const noexcept {
@@ -64,9 +69,8 @@ class ShuffledHalves {
   }
 
  private:
-  __m512i high_, low_;                         // that half of a dword in both
-  __mmask64 low_bytes_ = 0x3333333333333333;   // of the lower half
-  __mmask64 high_bytes_ = 0xCCCCCCCCCCCCCCCC;  // of the upper half
+  __m512i high_, low_;
+  __mmask64 low_bytes_ = bytes_of_low, high_bytes_ = bytes_of_high;
 };
 
 /// What is packed, in the order of the sums. The constants are hidden as those are.
